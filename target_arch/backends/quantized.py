@@ -9,6 +9,7 @@ from target_arch.plan.arithmetic import Requantization, Rounding, requantization
 from target_arch.plan.kernels import Slice
 from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.plan.operators.facts import Arithmetic
+from target_arch.plan.products import groups_of
 
 Start = TypeVar("Start")
 
@@ -46,7 +47,8 @@ def refusal(operator: Operator, model: Model) -> str | None:
             return f"{what} has no quantization"
     if weights.data is None or bias.data is None:
         return "weights or bias are computed at run time, the engine takes constants"
-    return _zero_point(weights)
+    groups = groups_of(operator, model)
+    return f"{groups} groups of channels, the engine takes 1" if groups > 1 else _zero_point(weights)
 
 
 def _zero_point(weights: Tensor) -> str | None:

@@ -45,6 +45,7 @@ from attrs import field, frozen
 from target_arch.plan.model import Model, Operator, Quantization
 from target_arch.plan.operators.facts import COUNT_IN_MULTIPLIER, Arithmetic, Scaling
 from target_arch.plan.operators.kinds import OperatorKind
+from target_arch.plan.products import beyond_plain
 
 INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
 DTYPE_RANGE: Mapping[str, tuple[int, int]] = {
@@ -70,8 +71,9 @@ class Rounding(StrEnum):
 class Requantization:
     """How an accumulator becomes an output: one multiplier and shift per output channel, or one for all.
 
-    `input_offset` is minus the zero point of the input (added to each value before it is multiplied). For
-    `mul` there is a second input, whose offset is `second_offset`.
+    `input_offset` is minus the zero point of the input (added to each value before it is multiplied);
+    `second_offset` that of the other factor: of the second input of `mul`, or of the weights. `accumulator`
+    is the element type of the sums.
     """
 
     multipliers: tuple[int, ...]
@@ -82,6 +84,7 @@ class Requantization:
     activation_min: int
     activation_max: int
     second_offset: int = 0
+    accumulator: str = "int32"
 
     @property
     def uniform(self) -> bool:
@@ -151,29 +154,66 @@ class Softmax:
 
 
 def requantization(operator: Operator, model: Model) -> Requantization:
-    """Parameters of an operator whose kind has a `Scaling`.
+    """Parameters of an operator whose kind has a `Scaling`; of sums of products, those in the plain form that
+    kernels and engines know (`plan.products`).
 
-    Raises ValueError where a tensor lacks quantization, weights have a zero point, or the kind has none.
+    Raises ValueError where a tensor lacks quantization, for other sums of products, or if the kind has none.
+    """
+    other = beyond_plain(operator, model) if operator.facts.weighted else None
+    if other is not None:
+        raise ValueError(f"`{operator.id}`: {other}")
+    return any_requantization(operator, model)
+
+
+def any_requantization(operator: Operator, model: Model) -> Requantization:
+    """The same of every sum of products: also of several groups of channels, of weights with one zero point,
+    and of sums in 64 bits, as the type of the bias is.
+
+    LiteRT scales those of convolutions with 16 bits of the multiplier, and rounds once.
     """
     first = _quantization(operator.inputs[0], model)
     out = _quantization(operator.output, model)
     scales = _effective_scales(operator, model)
     encode = quantize_multiplier if operator.arithmetic == Arithmetic.TFLITE else mantissa_and_shift
     encoded = [encode(scale) for scale in scales]
+    wide = operator.facts.weighted and _sums_in_64_bits(operator, model)
     if counts_in_multiplier(operator):
         encoded = [_divided(*pair, _area(operator)) for pair in encoded]
-    second = [*operator.inputs[1:], *operator.constants] if operator.facts.scaling is Scaling.FACTORS else []
+    elif wide and operator.kind is not OperatorKind.DENSE:
+        encoded = [(reduced(multiplier), shift + 16) for multiplier, shift in encoded]
     low, high = activation_range(operator, model)
     return Requantization(
         multipliers=tuple(multiplier for multiplier, _ in encoded),
         shifts=tuple(shift for _, shift in encoded),
-        rounding=_rounding(operator),
+        rounding=Rounding.TFLITE_SINGLE if wide else _rounding(operator),
         input_offset=-first.zero_point[0],
         output_offset=out.zero_point[0],
         activation_min=low,
         activation_max=high,
-        second_offset=-_quantization(second[0], model).zero_point[0] if second else 0,
+        second_offset=-_second_zero(operator, model),
+        accumulator="int64" if wide else "int32",
     )
+
+
+def _sums_in_64_bits(operator: Operator, model: Model) -> bool:
+    return any(model.tensors[name].dtype == "int64" for name in operator.constants[1:2])
+
+
+def _second_zero(operator: Operator, model: Model) -> int:
+    """The zero point of the second factor. Raises ValueError for weights that have several."""
+    if operator.facts.scaling is Scaling.FACTORS:
+        return _quantization((*operator.inputs, *operator.constants)[1], model).zero_point[0]
+    if operator.facts.scaling is not Scaling.WEIGHTS:
+        return 0
+    zeros = set(_quantization(operator.constants[0], model).zero_point)
+    if len(zeros) > 1:
+        raise ValueError(f"`{operator.id}`: weights with several zero points")
+    return zeros.pop()
+
+
+def reduced(multiplier: int) -> int:
+    """The 16 bits of a multiplier that LiteRT scales 64-bit sums with."""
+    return (multiplier + (1 << 15)) >> 16 if multiplier < 0x7FFF0000 else 0x7FFF
 
 
 def addition(operator: Operator, model: Model) -> Addition:
@@ -327,10 +367,10 @@ def _effective_scales(operator: Operator, model: Model) -> list[float]:
     onnx, scaling = operator.arithmetic == Arithmetic.ONNX, operator.facts.scaling
     if scaling is Scaling.WEIGHTS:
         w = _quantization(operator.constants[0], model)
-        if any(w.zero_point):
-            raise ValueError(f"`{operator.id}`: weights with a zero point other than 0")
         if onnx:
             return [float32(float32(x * scale) / out) for scale in w.scale]
+        if len(w.scale) == 1 and _multiplies_scales(operator, model):
+            return [float32(x * w.scale[0]) / out]
         return [x * scale / out for scale in w.scale]
     if scaling is Scaling.FACTORS:
         second = _quantization((*operator.inputs, *operator.constants)[1], model).scale[0]
@@ -340,6 +380,13 @@ def _effective_scales(operator: Operator, model: Model) -> list[float]:
     if scaling is Scaling.RATIO:
         return [float32(x / out)]
     raise ValueError(f"`{operator.id}`: kind {operator.kind} has no requantization")
+
+
+def _multiplies_scales(operator: Operator, model: Model) -> bool:
+    """Whether LiteRT multiplies two scales in float32: of convolutions
+    of uint8 values. Those of fully connected layers and all others it multiplies as double.
+    """
+    return operator.kind is not OperatorKind.DENSE and model.tensors[operator.inputs[0]].dtype == "uint8"
 
 
 def _tflite_addition(

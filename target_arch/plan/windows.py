@@ -34,6 +34,26 @@ def windows_of(operator: Operator, model: Model) -> Windows | None:
     return along(0), along(1)
 
 
+def written_windows(operator: Operator, model: Model) -> Windows:
+    """The windows in the output of a transposed convolution that the elements of its input are added to."""
+    attributes: Any = operator.attributes
+    x, out = model.tensors[operator.inputs[0]].shape, model.tensors[operator.output].shape
+    kernel = model.tensors[operator.constants[0]].shape[1:3]
+
+    def along(axis: int) -> Window:
+        return Window(
+            extent=out[1 + axis],
+            out=x[1 + axis],
+            kernel=kernel[axis],
+            stride=attributes["strides"][axis],
+            dilation=attributes["dilation"][axis],
+            before=attributes["padding"][axis],
+            after=attributes["padding"][2 + axis],
+        )
+
+    return along(0), along(1)
+
+
 def required_windows(operator: Operator, model: Model) -> Windows:
     """The same of an operator whose kind has windows. Raises ValueError for any other."""
     windows = windows_of(operator, model)

@@ -102,7 +102,13 @@ def _windows(x: Array, operator: Operator, kernel: tuple[int, ...], fill: float)
 
 def _conv2d(operator: Operator, operands: list[Array]) -> Array:
     x, weight, bias = operands
-    return np.einsum("nhwckl,oklc->nhwo", _windows(x, operator, weight.shape[1:3], 0.0), weight) + bias
+    groups = operator.attributes.get("groups", 1)
+    parts = zip(np.split(x, groups, 3), np.split(weight, groups), strict=True)
+    sums = [
+        np.einsum("nhwckl,oklc->nhwo", _windows(image, operator, own.shape[1:3], 0.0), own)
+        for image, own in parts
+    ]
+    return np.concatenate(sums, axis=3) + bias
 
 
 def _depthwise(operator: Operator, operands: list[Array]) -> Array:

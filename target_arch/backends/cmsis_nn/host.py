@@ -96,7 +96,7 @@ def host_library(path: str) -> HostLibrary:
         _compile(folder, sources, output, has_cores)
         loaded = ctypes.CDLL(str(output))
     rounding: dict[str, Rounding] = {}
-    for kind in (kind for kind in OperatorKind if kind.facts.weighted):
+    for kind in (kind for kind in OperatorKind if kind.facts.weighted and kind in FUNCTIONS):
         answer = getattr(loaded, f"ta_{kind}_rounding")()
         if answer not in (0, 1):
             raise _refused(f"`{FUNCTIONS[kind]}` cannot multiply 1 by 1: it answers {answer}", None)

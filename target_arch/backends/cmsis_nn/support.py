@@ -10,6 +10,7 @@ from target_arch.plan.arithmetic import Rounding, counts_in_multiplier, requanti
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.plan.operators.kinds import OperatorKind
+from target_arch.plan.products import beyond_plain
 from target_arch.soc.model import Instance
 
 
@@ -58,6 +59,9 @@ def _pool_refusal(operator: Operator, model: Model) -> str | None:
 def _weighted_refusal(operator: Operator, model: Model, rounding: Mapping[str, Rounding]) -> str | None:
     if any(model.tensors[name].data is None for name in operator.constants):
         return "weights or bias are computed at run time, the library takes constants"
+    other = beyond_plain(operator, model)
+    if other is not None:
+        return f"{other}, the library takes none"
     scaling = requantization(operator, model)
     if operator.kind is OperatorKind.DENSE and not scaling.uniform:
         return "a scale per output, the library's fully connected layer has one"

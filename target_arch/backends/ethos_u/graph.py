@@ -17,6 +17,7 @@ from target_arch.plan.operators.facts import Arithmetic
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.plan.operators.window import Window
 from target_arch.plan.partitions import border
+from target_arch.plan.products import beyond_plain
 
 SAME, VALID = 0, 1
 ACTIVATIONS = ("NONE", "RELU", "RELU_N1_TO_1", "RELU6")
@@ -276,6 +277,9 @@ def _unfit(operator: Operator, model: Model) -> Iterator[str]:
             yield f"`{name}` has no quantization"
         if tensor.data is None and name in operator.constants:
             yield f"`{name}` is computed at run time, the unit takes a constant"
+    other = beyond_plain(operator, model) if operator.facts.weighted else None
+    if other is not None:
+        yield f"{other}, the unit takes none"
 
 
 def _on_axis(tensor: Tensor, axis: int) -> Quantization | None:

@@ -45,17 +45,18 @@ def _integer_refusal(operator: Operator, model: Model) -> str | None:
         return _shape_refusal(operator, model)
     facts = operator.facts
     real = (*operator.inputs,) if facts.float_inputs else (operator.output,) if facts.float_output else ()
-    bias = operator.constants[1:2] if facts.weighted else ()
+    weight, bias = (operator.constants[:1], operator.constants[1:2]) if facts.weighted else ((), ())
     averaged = facts.structure is Structure.POOL and operator.arithmetic is Arithmetic.TFLITE
     tables = operator.constants if facts.structure is Structure.ELEMENTWISE else ()
-    stored = (*_STORED, "int16") if real or averaged or tables else _STORED
+    stored = (*_STORED, "int16") if real or averaged or tables or facts.weighted else _STORED
     finer = (*_STORED, "int16") if facts.structure is Structure.ROWS else stored
     for name in (*operator.inputs, *operator.constants, operator.output):
         if name in tables:
             continue
         tensor = model.tensors[name]
-        expected = ("float32",) if name in real else ("int32",) if name in bias else stored
+        expected = ("float32",) if name in real else ("int32", "int64") if name in bias else stored
         expected = finer if name == operator.output and name not in real else expected
+        expected = ("int8",) if name in weight else expected
         if tensor.dtype not in expected:
             return f"{operator.arithmetic} arithmetic on {tensor.dtype} `{name}`"
         if name in real or name in bias:
@@ -72,8 +73,8 @@ def _weight_refusal(operator: Operator, model: Model) -> str | None:
     if not operator.facts.weighted:
         return _pool_refusal(operator, model)
     quantization = model.tensors[operator.constants[0]].quantization
-    if quantization is not None and any(quantization.zero_point):
-        return "weights with a zero point other than 0"
+    if quantization is not None and len(set(quantization.zero_point)) > 1:
+        return "weights with several zero points"
     return None
 
 

@@ -135,8 +135,8 @@ class OperatorKind(StrEnum):
         evolve(
             _PRODUCTS,
             inputs=_IMAGE,
-            constants=(Role(name="weight", meaning="[O,KH,KW,C]"), _BIAS),
-            attributes=(*_STEPS, _DILATION, ACTIVATION),
+            constants=(Role(name="weight", meaning="[O,KH,KW,C / groups]"), _BIAS),
+            attributes=(*_STEPS, _DILATION, Role(name="groups", meaning="(1)"), ACTIVATION),
             layout=LayoutRule.IMAGE,
             weight_taps=(1, 2, 3),
             kernel_axes=(1, 2),
@@ -157,6 +157,22 @@ class OperatorKind(StrEnum):
             layout=LayoutRule.IMAGE,
             weight_taps=(0, 1),
             kernel_axes=(0, 1),
+        ),
+    )
+    CONV2D_TRANSPOSE = (
+        "conv2d_transpose",
+        evolve(
+            _PRODUCTS,
+            inputs=_IMAGE,
+            constants=(Role(name="weight", meaning="[O,KH,KW,C]"), _BIAS),
+            attributes=(
+                Role(name="strides", meaning="(h, w)"),
+                Role(name="padding", meaning="(top, left, bottom, right: of the output, cut off)"),
+                _DILATION,
+                ACTIVATION,
+            ),
+            layout=LayoutRule.IMAGE,
+            weight_taps=(1, 2, 3),
         ),
     )
     DENSE = (

@@ -20,7 +20,7 @@ from target_arch.plan.arithmetic import (
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.plan.windows import Windows, required_windows
-from target_arch.relax.definitions.convolution import LANES
+from target_arch.relax.definitions.products import LANES
 from target_arch.relax.te.definition import (
     Axes,
     Definition,

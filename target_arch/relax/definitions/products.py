@@ -1,242 +1,219 @@
-"""Sums of products: convolutions, transposed ones, dense layers and matrix products of two activations.
+"""TE definitions of sums of products with constant weights: convolutions, transposed ones, dense layers.
 
-Integers: `x` plus `offset0` times the weight plus `offset1` is summed in int32, or in int64 where the bias is
-int64; `constant2` has the multiplier of each output channel (or of all), `constant3` how far its requantizer
-shifts to the right, `rounding` says which. Floats (`rounding` is `float`): the sum is clamped to `low` and
-`high` where these are given.
+One definition for all types: 8-bit and 16-bit values and floats, weights with a zero point, groups of
+channels, sums in 32 and in 64 bits. Sums run in registers: one accumulator for a convolution, `LANES` of them
+for a depthwise one, whose channels are adjacent. Padding is a condition on the kernel's row and column, never
+a padded copy: a stored value equal to the zero point adds nothing.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
 from attrs import frozen
 from tvm import te, tirx
 
-from target_arch.plan.arithmetic import Rounding
-from target_arch.plan.model import Attribute, Model, Operator, Tensor
-from target_arch.plan.operators.window import Window
-from target_arch.plan.windows import Windows
-from target_arch.relax.definitions.operands import Operands, axes_of, operands_of
-from target_arch.relax.te.definition import Axes, Definition, guarded, one_by_one, stage
-from target_arch.relax.te.fixed_point import scaled, wide
-from target_arch.relax.te.scaling import clamped
+from target_arch.plan.arithmetic import Requantization, any_requantization
+from target_arch.plan.model import Model, Operator
+from target_arch.plan.operators.facts import Arithmetic
+from target_arch.plan.products import groups_of
+from target_arch.plan.windows import required_windows, written_windows
+from target_arch.relax.te.definition import (
+    Axes,
+    Definition,
+    Packed,
+    Tail,
+    activated,
+    activation_of,
+    guarded,
+    image_axes,
+    in_lanes,
+    one_by_one,
+    placeholder,
+    stage,
+    tensor_of,
+)
+from target_arch.relax.te.scaling import requantized, widened
 from target_arch.relax.te.windows import all_inside, reaching, under
 
-FLOAT = "float"
+LANES = 16
+"""Channels of a depthwise convolution that are summed side by side."""
 
 
-@frozen(kw_only=True, eq=False)
-class _Rule:
-    """How terms are multiplied and summed, and the sum finished."""
+@frozen(kw_only=True)
+class ProductArithmetic:
+    """The arithmetic of a product sum: integers with a requantization, or float32 with an activation."""
 
-    given: Operands
-
-    @property
-    def real(self) -> bool:
-        return self.given.text("rounding") == FLOAT
+    requantization: Requantization | None
+    activation: str
+    dtype: str
+    narrow: bool
+    """Whether stored values have 8 bits."""
 
     @property
     def accumulator(self) -> str:
-        if self.real:
-            return "float32"
-        return "int64" if self.given.text("accumulator") == "int64" else "int32"
+        """The element type of the sums."""
+        return "float32" if self.requantization is None else self.requantization.accumulator
+
+    @property
+    def nothing(self) -> Any:
+        """The sum of no products."""
+        return tirx.const(0, self.accumulator)
 
     def term(self, x: Any, w: Any) -> Any:
-        if self.real:
+        """One product of the sum."""
+        r = self.requantization
+        if r is None:
             return x * w
-        return self._factor(x, "offset0").astype(self.accumulator) * self._factor(w, "offset1").astype(
-            self.accumulator
-        )
-
-    def _factor(self, value: Any, name: str) -> Any:
-        offset = self.given.number(name)
-        return value.astype("int32") + offset if offset else value.astype("int32")
-
-    def summed(self, axes: Axes, term: Callable[..., Any], over: list[Any]) -> Any:
-        return stage("acc", axes, lambda *i: te.sum(term(*i), axis=over))
-
-    def result(self, axes: Axes, acc: Any, channel: int = -1) -> Definition:
-        """The definition whose output is the sum plus bias, scaled; `channel` is the axis of the channels."""
-        given = self.given
-        bias, *tables = given.data[2:]
-
-        def element(*i: Any) -> Any:
-            total = acc(*i) + bias[i[channel]]
-            return self._real(total) if self.real else self._stored(total, i[channel], tables)
-
-        out = stage("out", axes, element)
-        return Definition(arguments=(*given.data, out), schedule=one_by_one(("acc",), ("acc",)))
-
-    def _real(self, total: Any) -> Any:
-        attributes: Any = self.given.operator.attributes
-        if "low" in attributes:
-            total = tirx.max(total, tirx.const(float(attributes["low"]), "float32"))
-        if "high" in attributes:
-            total = tirx.min(total, tirx.const(float(attributes["high"]), "float32"))
-        return total
-
-    def _stored(self, total: Any, channel: Any, tables: list[Any]) -> Any:
-        given = self.given
-        multiplier, right = (
-            table[channel if int(table.shape[0]) > 1 else 0].astype("int64") for table in tables
-        )
-        rounding = Rounding(given.text("rounding"))
-        value = scaled(rounding, total.astype("int64"), multiplier, right, given.number("least_right"))
-        value = value + wide(given.number("offset"))
-        return clamped(value, given.number("low"), given.number("high")).astype(given.out.dtype)
+        first = widened(x, r.input_offset) if self.narrow else x.astype("int32") + r.input_offset
+        second = widened(w, r.second_offset)
+        if r.accumulator == "int64":
+            return first.astype("int64") * second.astype("int64")
+        return first * second
 
 
-def conv2d(operator: Operator, model: Model) -> Definition:
-    """NHWC with weights [O,KH,KW,C / groups]."""
-    given = operands_of(operator, model)
-    rule, x, w = _Rule(given=given), given.data[0], given.data[1]
-    outputs, kh, kw, channels = given.tensors[1].shape
-    row, column = te.reduce_axis((0, kh), name="kh"), te.reduce_axis((0, kw), name="kw")
-    channel = te.reduce_axis((0, channels), name="c")
-    each = outputs // (given.tensors[0].shape[3] // channels)
-
-    windows = _windows(given)
-
-    def term(b: Any, i: Any, j: Any, k: Any) -> Any:
-        y, z = under(windows, (i, j), (row, column))
-        source = channel if each == outputs else tirx.floordiv(k, each) * channels + channel
-        value = rule.term(x[b, y, z, source], w[k, row, column, channel])
-        return guarded(all_inside(windows, (y, z)), value, tirx.const(0, rule.accumulator))
-
-    axes = axes_of(given.out.shape)
-    return rule.result(axes, rule.summed(axes, term, [row, column, channel]))
+def rule_of(operator: Operator, model: Model) -> ProductArithmetic:
+    """The arithmetic of an operator. Raises ValueError for what has no fixed-point parameters."""
+    real = operator.arithmetic == Arithmetic.FLOAT
+    return ProductArithmetic(
+        requantization=None if real else any_requantization(operator, model),
+        activation=activation_of(operator) if real else "none",
+        dtype=model.tensors[operator.output].dtype,
+        narrow=model.tensors[operator.inputs[0]].dtype in ("int8", "uint8"),
+    )
 
 
-def depthwise_conv2d(operator: Operator, model: Model) -> Definition:
-    """NHWC with weights [1,KH,KW,O]; output channel k reads input channel k / (O / C)."""
-    given = operands_of(operator, model)
-    rule, x, w = _Rule(given=given), given.data[0], given.data[1]
-    _, kh, kw, outputs = given.tensors[1].shape
-    row, column = te.reduce_axis((0, kh), name="kh"), te.reduce_axis((0, kw), name="kw")
-    each = outputs // given.tensors[0].shape[3]
-
-    windows = _windows(given)
-
-    def term(b: Any, i: Any, j: Any, k: Any) -> Any:
-        y, z = under(windows, (i, j), (row, column))
-        value = rule.term(x[b, y, z, tirx.floordiv(k, each)], w[0, row, column, k])
-        return guarded(all_inside(windows, (y, z)), value, tirx.const(0, rule.accumulator))
-
-    axes = axes_of(given.out.shape)
-    return rule.result(axes, rule.summed(axes, term, [row, column]))
-
-
-def transposed_conv2d(operator: Operator, model: Model) -> Definition:
-    """NHWC with weights [O,KH,KW,C]: input pixel (y, x) adds its product to output rows y * stride + kh -
-    padding, and so for columns.
+def conv2d(operator: Operator, model: Model, tail: Tail | None = None) -> Definition:
+    """Convolution NHWC with weights [O,KH,KW,C / groups]. A 1x1 kernel that steps over every pixel is a dense
+    layer on rows.
     """
-    given = operands_of(operator, model)
-    rule, x, w = _Rule(given=given), given.data[0], given.data[1]
-    _, kh, kw, channels = given.tensors[1].shape
-    row, column = te.reduce_axis((0, kh), name="kh"), te.reduce_axis((0, kw), name="kw")
+    x, w = tensor_of(model, operator, 0), tensor_of(model, operator, 1)
+    n, height, width, _ = x.shape
+    o, *kernel, channels = w.shape
+    windows, groups = required_windows(operator, model), groups_of(operator, model)
+    if groups == 1 and all(window.plain for window in windows):
+        return _rows(operator, model, (n * height * width, channels, o), tail)
+    rule = rule_of(operator, model)
+    data, weights = placeholder(x, x.shape, "x"), placeholder(w, w.shape, "w")
+    row, column = te.reduce_axis((0, kernel[0]), name="kh"), te.reduce_axis((0, kernel[1]), name="kw")
     channel = te.reduce_axis((0, channels), name="c")
-    windows = _written(given)
 
-    def term(b: Any, i: Any, j: Any, k: Any) -> Any:
-        (y, z), meets = reaching(windows, (i, j), (row, column))
-        value = rule.term(x[b, y, z, channel], w[k, row, column, channel])
-        return guarded(meets, value, tirx.const(0, rule.accumulator))
+    def summand(b: Any, i: Any, j: Any, k: Any) -> Any:
+        iy, ix = under(windows, (i, j), (row, column))
+        first = 0 if groups == 1 else tirx.floordiv(k, o // groups) * channels
+        term = rule.term(data[b, iy, ix, first + channel], weights[k, row, column, channel])
+        inside = all_inside(windows, (iy, ix))
+        return te.sum(guarded(inside, term, rule.nothing), axis=[row, column, channel])
 
-    axes = axes_of(given.out.shape)
-    return rule.result(axes, rule.summed(axes, term, [row, column, channel]))
+    axes = image_axes(model.tensors[operator.output])
+    total = _Sum(rule=rule, operands=(data, weights), axes=axes, summand=summand, lanes=1)
+    return _finished(operator, model, total, tail)
 
 
-def dense(operator: Operator, model: Model) -> Definition:
-    """Rows of as many elements as the weights [O,I] have columns."""
-    given = operands_of(operator, model)
-    rule = _Rule(given=given)
-    outputs, inputs = given.tensors[1].shape
-    rows = prod(given.tensors[0].shape) // inputs
-    data = te.placeholder((rows, inputs), given.tensors[0].dtype, name="x0")
+def conv2d_transpose(operator: Operator, model: Model, tail: Tail | None = None) -> Definition:
+    """Transposed convolution NHWC with weights [O,KH,KW,C]: an element of the input adds its products to a
+    window of the output.
+    """
+    x, w = tensor_of(model, operator, 0), tensor_of(model, operator, 1)
+    _, *kernel, channels = w.shape
+    windows, rule = written_windows(operator, model), rule_of(operator, model)
+    data, weights = placeholder(x, x.shape, "x"), placeholder(w, w.shape, "w")
+    row, column = te.reduce_axis((0, kernel[0]), name="kh"), te.reduce_axis((0, kernel[1]), name="kw")
+    channel = te.reduce_axis((0, channels), name="c")
+
+    def summand(b: Any, i: Any, j: Any, k: Any) -> Any:
+        (iy, ix), meets = reaching(windows, (i, j), (row, column))
+        term = rule.term(data[b, iy, ix, channel], weights[k, row, column, channel])
+        return te.sum(guarded(meets, term, rule.nothing), axis=[row, column, channel])
+
+    axes = image_axes(model.tensors[operator.output])
+    total = _Sum(rule=rule, operands=(data, weights), axes=axes, summand=summand, lanes=1)
+    return _finished(operator, model, total, tail)
+
+
+def dense(operator: Operator, model: Model, tail: Tail | None = None) -> Definition:
+    """Rows of `in_features` values times weights [O, I]."""
+    x, w = tensor_of(model, operator, 0), tensor_of(model, operator, 1)
+    return _rows(operator, model, (prod(x.shape) // w.shape[1], w.shape[1], w.shape[0]), tail)
+
+
+def depthwise_conv2d(operator: Operator, model: Model, tail: Tail | None = None) -> Definition:
+    """Depthwise convolution NHWC with weights [KH, KW, O]; output channel k reads input channel k /
+    multiplier.
+    """
+    x, w = tensor_of(model, operator, 0), tensor_of(model, operator, 1)
+    *kernel, o = w.shape
+    each = o // x.shape[3]
+    windows = required_windows(operator, model)
+    rule = rule_of(operator, model)
+    data, weights = placeholder(x, x.shape, "x"), placeholder(w, w.shape, "w")
+    row, column = te.reduce_axis((0, kernel[0]), name="kh"), te.reduce_axis((0, kernel[1]), name="kw")
+
+    def summand(b: Any, i: Any, j: Any, k: Any) -> Any:
+        iy, ix = under(windows, (i, j), (row, column))
+        source = data[b, iy, ix, k if each == 1 else tirx.floordiv(k, each)]
+        inside = all_inside(windows, (iy, ix))
+        term = guarded(inside, rule.term(source, weights[row, column, k]), rule.nothing)
+        return te.sum(term, axis=[row, column])
+
+    axes = image_axes(model.tensors[operator.output])
+    total = _Sum(rule=rule, operands=(data, weights), axes=axes, summand=summand, lanes=LANES)
+    return _finished(operator, model, total, tail)
+
+
+def _rows(operator: Operator, model: Model, sizes: tuple[int, int, int], tail: Tail | None) -> Definition:
+    rows, inputs, outputs = sizes
+    rule = rule_of(operator, model)
+    data = placeholder(tensor_of(model, operator, 0), (rows, inputs), "x")
+    weights = placeholder(tensor_of(model, operator, 1), (outputs, inputs), "w")
     index = te.reduce_axis((0, inputs), name="c")
-    axes: Axes = (("row", rows), ("k", outputs))
-    made = rule.result(
-        axes, rule.summed(axes, lambda i, k: rule.term(data[i, index], given.data[1][k, index]), [index])
-    )
-    return Definition(arguments=(data, *made.arguments[1:]), schedule=made.schedule)
+
+    def summand(i: Any, k: Any) -> Any:
+        return te.sum(rule.term(data[i, index], weights[k, index]), axis=[index])
+
+    axes = (("row", rows), ("k", outputs))
+    total = _Sum(rule=rule, operands=(data, weights), axes=axes, summand=summand, lanes=1)
+    return _finished(operator, model, total, tail)
 
 
-def _windows(given: Operands) -> Windows:
-    """The windows in the image that the outputs are computed from."""
-    return _along(given, given.tensors[0], given.out, given.numbers("dilation"))
-
-
-def _written(given: Operands) -> Windows:
-    """The windows in the output that the elements of the image are added to."""
-    return _along(given, given.out, given.tensors[0], (1, 1))
-
-
-def _along(given: Operands, image: Tensor, out: Tensor, dilation: tuple[int, ...]) -> Windows:
-    axes = zip(
-        image.shape[1:3],
-        out.shape[1:3],
-        given.tensors[1].shape[1:3],
-        given.numbers("strides"),
-        dilation,
-        given.numbers("padding"),
-        strict=True,
-    )
-    rows, columns = (
-        Window(extent=extent, out=count, kernel=kernel, stride=stride, dilation=by, before=before)
-        for extent, count, kernel, stride, by, before in axes
-    )
-    return rows, columns
-
-
-def matrix_product(operator: Operator, model: Model) -> Definition:
-    """[..,M,K] times [..,K,N] (`adjoint0` and `adjoint1`: [..,K,M], [..,N,K]); outer dimensions of extent 1
-    are repeated.
+@frozen(kw_only=True, eq=False)
+class _Sum:
+    """A sum of products: data and weights, the axes of its results, and the terms that are summed for each of
+    them, in `lanes` accumulators.
     """
-    given = operands_of(operator, model)
-    rule = _Rule(given=given)
-    flips = [bool(given.number(name)) for name in ("adjoint0", "adjoint1")]
-    shape = given.tensors[0].shape
-    index = te.reduce_axis((0, shape[-2] if flips[0] else shape[-1]), name="c")
 
-    def at(side: int, outer: tuple[Any, ...], row: Any, column: Any) -> Any:
-        extents = given.tensors[side].shape[:-2]
-        last = outer[len(outer) - len(extents) :]
-        place = [0 if extent == 1 else each for each, extent in zip(last, extents, strict=True)]
-        return given.data[side](*place, *((column, row) if flips[side] else (row, column)))
-
-    def term(*i: Any) -> Any:
-        return rule.term(at(0, i[:-2], i[-2], index), at(1, i[:-2], index, i[-1]))
-
-    axes = axes_of(given.out.shape)
-    return rule.result(axes, rule.summed(axes, term, [index]))
+    rule: ProductArithmetic
+    operands: tuple[Any, Any]
+    axes: Axes
+    summand: Callable[..., Any]
+    lanes: int
 
 
-Macs = Callable[[Sequence[tuple[int, ...]], Mapping[str, Attribute]], int]
-"""Products that are summed for each element of the output, from the shapes of the operands and the
-attributes.
-"""
+def _finished(operator: Operator, model: Model, total: _Sum, tail: Tail | None) -> Definition:
+    """Adds bias, scaling and activation to a sum, and the operator that follows."""
+    rule, axes = total.rule, total.axes
+    bias = placeholder(tensor_of(model, operator, 2), (axes[-1][1],), "bias")
+    acc = stage("acc", axes, total.summand)
+    names = ("product", "out") if tail is None else ("sum_product", "sum")
+
+    def biased(*index: Any) -> Any:
+        return acc(*index) + bias[index[-1]]
+
+    packed: tuple[Packed, ...] = ()
+    tables: tuple[Any, ...] = ()
+    stages: tuple[str, ...] = ()
+    if rule.requantization is None:
+        out = stage(names[1], axes, lambda *index: activated(biased(*index), rule.activation))
+    else:
+        scaled = requantized(rule.requantization, biased, axes, rule.dtype, names)
+        out, packed, tables, stages = scaled.out, scaled.packed, scaled.placeholders, names[:1]
+    arguments = (*total.operands, bias, *tables)
+    if tail is None:
+        return Definition(arguments=(*arguments, out), schedule=_schedule(stages, total.lanes), packed=packed)
+    rest = tail(out, axes)
+    schedule = _schedule((*stages, names[1], *rest.stages), total.lanes)
+    return Definition(arguments=(*arguments, *rest.arguments), schedule=schedule, packed=packed)
 
 
-def _of_kernel(shapes: Sequence[tuple[int, ...]], attributes: Mapping[str, Attribute]) -> int:
-    return prod(shapes[1][1:])
-
-
-def _of_plane(shapes: Sequence[tuple[int, ...]], attributes: Mapping[str, Attribute]) -> int:
-    return prod(shapes[1][1:3])
-
-
-def _of_row(shapes: Sequence[tuple[int, ...]], attributes: Mapping[str, Attribute]) -> int:
-    return shapes[0][-2 if attributes["adjoint0"] else -1]
-
-
-_PRODUCTS: Mapping[str, tuple[Callable[[Operator, Model], Definition], Macs]] = {
-    "conv2d": (conv2d, _of_kernel),
-    "depthwise_conv2d": (depthwise_conv2d, _of_plane),
-    "transposed_conv2d": (transposed_conv2d, _of_kernel),
-    "dense": (dense, _of_kernel),
-    "matrix_product": (matrix_product, _of_row),
-}
-DEFINITIONS = {name: definition for name, (definition, _) in _PRODUCTS.items()}
-MACS = {name: macs for name, (_, macs) in _PRODUCTS.items()}
-"""The cost of each definition above."""
+def _schedule(stages: tuple[str, ...], lanes: int) -> Callable[[Any], None]:
+    return in_lanes(stages, lanes) if lanes > 1 else one_by_one(("acc", *stages), ("acc",))

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from target_arch.plan.model import Attribute, Model, Operator
-from target_arch.relax.definitions import movement, norms, pairs, products, reductions, resize, rows
+from target_arch.relax.definitions import matrices, movement, norms, pairs, reductions, resize, rows
 from target_arch.relax.te.definition import Definition
 
 DEFINITIONS: Mapping[str, Callable[[Operator, Model], Definition]] = {
     **movement.DEFINITIONS,
     **norms.DEFINITIONS,
     **pairs.DEFINITIONS,
-    **products.DEFINITIONS,
+    **matrices.DEFINITIONS,
     **reductions.DEFINITIONS,
     **resize.DEFINITIONS,
     **rows.DEFINITIONS,
@@ -29,4 +29,4 @@ def macs_per_output(name: str, shapes: Sequence[tuple[int, ...]], attributes: Ma
     """Multiply-accumulates of each output element of a definition; 0 where it sums no products. `shapes` are
     those of the operands.
     """
-    return products.MACS[name](shapes, attributes) if name in products.MACS else 0
+    return matrices.macs_per_output(shapes, attributes) if name in matrices.DEFINITIONS else 0

@@ -16,6 +16,7 @@ from target_arch.plan.kernels import CFunction
 from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.plan.operators.kinds import OperatorKind
+from target_arch.plan.products import beyond_plain
 from target_arch.relax.hvx.depthwise import Depthwise
 from target_arch.relax.hvx.products import Products
 from target_arch.relax.hvx.requantizer import Requantizer, requantizer
@@ -72,6 +73,8 @@ class HvxForm:
 def hvx_form(operator: Operator, model: Model) -> HvxForm | None:
     """The form of an operator, None where it has none."""
     if operator.kind not in _FORMS or operator.arithmetic is not Arithmetic.TFLITE:
+        return None
+    if beyond_plain(operator, model) is not None:
         return None
     x, w, bias = (model.tensors[name] for name in (*operator.inputs, *operator.constants)[:3])
     out = model.tensors[operator.output]

@@ -13,6 +13,7 @@ from target_arch.plan.model import Attribute, Quantization
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.relax.ir.graph import dtype_of, operator_name, shape_of
 from target_arch.relax.patterns.constants import Constant
+from target_arch.relax.patterns.defined import named
 from target_arch.relax.patterns.matcher import Draft, Match, Matcher
 from target_arch.relax.patterns.pieces import (
     bias_of,
@@ -28,6 +29,7 @@ from target_arch.relax.patterns.pieces import (
     integer_ending,
     output_quantization,
 )
+from target_arch.relax.patterns.weights import stored_weights
 from target_arch.relax.patterns.windows import LAYOUTS, one_of, pair, sides
 
 _CONVOLUTIONS = ("nn.conv2d", "nn.conv1d")
@@ -65,8 +67,23 @@ class _Convolution:
         return len(self.axes) - self.axes.index("C")
 
 
+def named_conv2d() -> Matcher:
+    """A convolution that the reader of the model stated as such."""
+    return named(OperatorKind.CONV2D)
+
+
+def named_depthwise_conv2d() -> Matcher:
+    """A depthwise convolution that the reader of the model stated as such."""
+    return named(OperatorKind.DEPTHWISE_CONV2D)
+
+
+def named_conv2d_transpose() -> Matcher:
+    """A transposed convolution that the reader of the model stated as such."""
+    return named(OperatorKind.CONV2D_TRANSPOSE)
+
+
 def integer_conv2d() -> Matcher:
-    """`dequantize → conv2d → [+ bias] → [relu | clip] → quantize → [clip]`, groups = 1."""
+    """`dequantize → conv2d → [+ bias] → [relu | clip] → quantize → [clip]`."""
     return _integer(OperatorKind.CONV2D)
 
 
@@ -76,7 +93,7 @@ def integer_depthwise_conv2d() -> Matcher:
 
 
 def float_conv2d() -> Matcher:
-    """`conv2d → [+ bias] → [relu | clip]` on floats, groups = 1."""
+    """`conv2d → [+ bias] → [relu | clip]` on floats."""
     return _float(OperatorKind.CONV2D)
 
 
@@ -123,10 +140,11 @@ def _of_kind(kind: OperatorKind, build: _Builder) -> Callable[[Match], Draft | N
 def _build_integer(match: Match, convolution: _Convolution, call: Any) -> Draft | None:
     del call
     x, out = input_quantization(match, "x"), output_quantization(match)
-    weights = convolution.weights.quantization
-    if x is None or out is None or weights is None or any(weights.zero_point):
+    stored_as = stored_weights(convolution.weights)
+    weights = None if stored_as is None else stored_as.quantization
+    if x is None or out is None or stored_as is None or weights is None:
         return None
-    if convolution.weights.values.dtype != np.int8 or not _per_output_channel(convolution, weights):
+    if not _per_output_channel(convolution, weights):
         return None
     bias = bias_of(match, match.call("bias"), convolution.channels, convolution.position)
     scales = tuple(float(np.float64(x.scale[0]) * scale) for scale in weights.scale)
@@ -139,7 +157,7 @@ def _build_integer(match: Match, convolution: _Convolution, call: Any) -> Draft 
         arithmetic=match.graph.arithmetic,
         inputs=(source,),
         output=match.root,
-        constants=(convolution.weights, stored),
+        constants=(stored_as, stored),
         attributes={**convolution.attributes, "padding": padding, **integer_activation(match, out)},
         layout=convolution.layout,
         quantizations={source: x, match.root: out},
@@ -164,8 +182,8 @@ def _build_float(match: Match, convolution: _Convolution, call: Any) -> Draft | 
 
 
 def _read(match: Match, call: Any) -> _Convolution | None:
-    """None for grouped convolutions, weights that are not constant and layouts that are neither NHWC nor
-    NCHW, nor these without rows.
+    """None for weights that are not constant and layouts that are neither NHWC nor NCHW, nor these without
+    rows.
     """
     axes, order = str(call.attrs.data_layout), _TO_OHWI.get(str(call.attrs.kernel_layout))
     weights = _weights(match.constant(call.args[1]))
@@ -180,9 +198,9 @@ def _read(match: Match, call: Any) -> _Convolution | None:
     ohwi, groups = weights.transposed(order), int(call.attrs.groups)
     channels = ohwi.values.shape[0]
     kind, kept = OperatorKind.CONV2D, ohwi
-    if groups != 1:
-        if groups != in_channels or ohwi.values.shape[3] != 1:
-            return None
+    if groups != 1 and (groups != in_channels or ohwi.values.shape[3] != 1):
+        attributes["groups"] = groups
+    elif groups != 1:
         flat = ohwi.transposed((1, 2, 0, 3)).reshaped((*ohwi.values.shape[1:3], channels))
         if flat is None:
             return None

@@ -8,6 +8,7 @@ from tvm.relax.dpl import is_op, wildcard
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.relax.ir.graph import dtype_of, shape_of
 from target_arch.relax.patterns.constants import Constant
+from target_arch.relax.patterns.defined import named
 from target_arch.relax.patterns.matcher import Draft, Match, Matcher
 from target_arch.relax.patterns.pieces import (
     bias_of,
@@ -23,6 +24,12 @@ from target_arch.relax.patterns.pieces import (
     integer_ending,
     output_quantization,
 )
+from target_arch.relax.patterns.weights import stored_weights
+
+
+def named_dense() -> Matcher:
+    """A dense layer that the reader of the model stated as such."""
+    return named(OperatorKind.DENSE)
 
 
 def integer_dense() -> Matcher:
@@ -46,11 +53,12 @@ def float_dense() -> Matcher:
 
 def _build_integer(match: Match) -> Draft | None:
     x, out = input_quantization(match, "x"), output_quantization(match)
-    weights = _weights(match, match.required("product"))
-    if x is None or out is None or weights is None or weights.values.dtype != np.int8:
+    author = _weights(match, match.required("product"))
+    weights = None if author is None else stored_weights(author)
+    if x is None or out is None or weights is None:
         return None
     quantization = weights.quantization
-    if quantization is None or any(quantization.zero_point) or quantization.axis not in (None, 0):
+    if quantization is None or quantization.axis not in (None, 0):
         return None
     channels, in_features = weights.values.shape
     bias = bias_of(match, match.call("bias"), channels, 1)

@@ -39,9 +39,9 @@ def requantized(
     dtype: str,
     names: tuple[str, str] = ("product", "out"),
 ) -> Scaled:
-    """Stages that turn int32 accumulators into outputs; `names` are those of the two.
+    """Stages that turn accumulators into outputs; `names` are those of the two.
 
-    `accumulator(*indices)` is the int32 value at an output index; the last index is the channel.
+    `accumulator(*indices)` is the value at an output index; the last index is the channel.
     Multipliers and shifts (counted to the right) that differ between channels are packed, others are
     literals.
     """

@@ -27,6 +27,7 @@ DEFINITIONS = checked(
     {
         OperatorKind.CONV2D: windows.conv2d,
         OperatorKind.DEPTHWISE_CONV2D: windows.depthwise_conv2d,
+        OperatorKind.CONV2D_TRANSPOSE: windows.conv2d_transpose,
         OperatorKind.DENSE: products.dense,
         OperatorKind.ADD: elements.add,
         OperatorKind.SUB: elements.sub,

@@ -5,23 +5,39 @@ from collections.abc import Callable
 import numpy as np
 
 from target_arch.run.exact.case import Array, NotDefined, OperatorCase
-from target_arch.run.exact.scaling import Integers, fixed_point, half_even, once_rounded, real32
+from target_arch.run.exact.scaling import (
+    Integers,
+    fixed_point,
+    half_even,
+    once_rounded,
+    real32,
+    twice_rounded,
+    wide_rounded,
+)
 
 Requantizer = Callable[[Integers, int, int], Integers]
 
 
 def dense(case: OperatorCase) -> Array:
     """Rows times weights. LiteRT rounds once here."""
-    weights = case.operand(1).astype(np.float64)
+    weights = weights_of(case).astype(np.float64)
     rows = case.centred(0).reshape(-1, weights.shape[1]).astype(np.float64)
     return scaled_by_weights(case, (rows @ weights.T).astype(np.int64), once_rounded)
+
+
+def weights_of(case: OperatorCase) -> Integers:
+    """The stored weights less their zero point. NotDefined where they have several."""
+    zeros = set(case.grids(1).zero_point)
+    if len(zeros) > 1:
+        raise NotDefined
+    return case.operand(1).astype(np.int64) - zeros.pop()
 
 
 def scaled_by_weights(case: OperatorCase, sums: Integers, requantizer: Requantizer) -> Array:
     """Sums of products, channels last, plus the bias, on the grid of the output."""
     weights, channels = case.grids(1), sums.shape[-1]
-    if any(weights.zero_point):
-        raise NotDefined
+    if requantizer is twice_rounded and case.tensor(2).dtype == "int64":
+        requantizer = wide_rounded
     sums = sums + case.operand(2).astype(np.int64)
     found = np.empty_like(sums)
     for channel in range(channels):
@@ -34,7 +50,7 @@ def _scaled(case: OperatorCase, sums: Integers, weight: float, requantizer: Requ
     (scale, _), (out, _) = case.grid(0), case.grid()
     if not case.tflite:
         return half_even(sums, real32(scale, weight, over=out))
-    if requantizer is once_rounded and len(case.grids(1).scale) == 1:
-        # The fully connected kernel multiplies its two scales as float32, then divides as double.
+    if case.tensor(0).dtype == "uint8" and requantizer is twice_rounded and len(case.grids(1).scale) == 1:
+        # Convolutions of uint8 multiply the two scales as float32, then divide as double.
         return requantizer(sums, *fixed_point(real32(scale, weight, over=1.0) / out))
     return requantizer(sums, *fixed_point(scale * weight / out))

@@ -1,6 +1,6 @@
 """From integer accumulators to stored values: the two requantizers, by their definitions.
 
-Accumulators are int64 arrays whose values fit 32 bits.
+Accumulators are int64 arrays; but for `wide_rounded`, their values fit 32 bits.
 
 Sources: gemmlowp `fixedpoint/fixedpoint.h` (SaturatingRoundingDoublingHighMul, RoundingDivideByPOT), LiteRT
 `kernels/internal/quantization_util.cc` (QuantizeMultiplier), the ONNX operators QLinearConv and
@@ -66,6 +66,13 @@ def twice_rounded(values: Integers, multiplier: int, shift: int) -> Integers:
     mask = (1 << exponent) - 1
     over = (high & mask) > (mask >> 1) + (high < 0)
     return (high >> exponent) + over
+
+
+def wide_rounded(values: Integers, multiplier: int, shift: int) -> Integers:
+    """The same of values of 64 bits, with the upper 16 bits of the multiplier: rounded half up."""
+    short = 0x7FFF if multiplier >= 0x7FFF0000 else (multiplier + 0x8000) >> 16
+    total = 15 - shift
+    return (values * short + (1 << (total - 1))) >> total
 
 
 def once_rounded(values: Integers, multiplier: int, shift: int) -> Integers:

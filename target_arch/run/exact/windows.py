@@ -7,7 +7,7 @@ import numpy as np
 from attrs import frozen
 
 from target_arch.run.exact.case import Array, OperatorCase
-from target_arch.run.exact.products import scaled_by_weights
+from target_arch.run.exact.products import scaled_by_weights, weights_of
 from target_arch.run.exact.scaling import (
     Integers,
     fixed_point,
@@ -59,19 +59,39 @@ def _window(case: OperatorCase, kernel: tuple[int, int], dilation: tuple[int, in
 
 
 def conv2d(case: OperatorCase) -> Array:
-    """Sums of products over a window and all channels."""
-    weights = case.operand(1).astype(np.float64)
+    """Sums of products over a window and all channels of a group."""
+    weights, image = weights_of(case).astype(np.float64), case.centred(0)
     window = _window(case, weights.shape[1:3], case.attribute("dilation", (1, 1)))
-    total = np.zeros(case.out.shape)
-    for row, column, seen in window.taps(case.centred(0), 0):
-        # Whole numbers below 2**53: exact in float64, whatever the order.
-        total += seen.astype(np.float64) @ weights[:, row, column, :].T
-    return scaled_by_weights(case, total.astype(np.int64), twice_rounded)
+    groups = image.shape[3] // weights.shape[3]
+    found = []
+    for values, own in zip(np.split(image, groups, 3), np.split(weights, groups, 0), strict=True):
+        total = np.zeros((*case.out.shape[:3], len(own)))
+        for row, column, seen in window.taps(values, 0):
+            # Whole numbers below 2**53: exact in float64, whatever the order.
+            total += seen.astype(np.float64) @ own[:, row, column, :].T
+        found.append(total)
+    return scaled_by_weights(case, np.concatenate(found, axis=3).astype(np.int64), twice_rounded)
+
+
+def conv2d_transpose(case: OperatorCase) -> Array:
+    """Every element of the image, times the kernel, added to a window of the output."""
+    weights, image = weights_of(case), case.centred(0)
+    strides, dilation = case.attribute("strides"), case.attribute("dilation")
+    top, left, *_ = case.attribute("padding")
+    batch, height, width, channels = case.out.shape
+    sums = np.zeros((batch, height, width, channels), np.int64)
+    for row, column in np.ndindex(*weights.shape[1:3]):
+        terms = image @ weights[:, row, column, :].T
+        for y, x in np.ndindex(*image.shape[1:3]):
+            i, j = y * strides[0] + row * dilation[0] - top, x * strides[1] + column * dilation[1] - left
+            if 0 <= i < height and 0 <= j < width:
+                sums[:, i, j] += terms[:, y, x]
+    return scaled_by_weights(case, sums, twice_rounded)
 
 
 def depthwise_conv2d(case: OperatorCase) -> Array:
     """Sums of products over a window, each output channel from one input channel."""
-    weights = case.operand(1).astype(np.int64)
+    weights = weights_of(case)
     window = _window(case, weights.shape[0:2], case.attribute("dilation", (1, 1)))
     image = np.repeat(case.centred(0), int(case.attribute("depth_multiplier", 1)), axis=3)
     total = np.zeros(case.out.shape, np.int64)

@@ -24,12 +24,12 @@ from tests.relax.models import helper, onnx_model, save
 BENCH = bench("c", {"fast": 1024, "slow": 65536})
 
 
-def conv2d(zero_point: int = 0, bias: str = "int32") -> Model:
+def conv2d(last_zero: int = 0, bias: str = "int32") -> Model:
     """A quantized convolution with a scale per channel."""
     w = evolve(
         quantized("w", (8, 3, 3, 4), [0.01 * (k + 1) for k in range(8)], 0),
         quantization=Quantization(
-            scale=tuple(0.01 * (k + 1) for k in range(8)), zero_point=(zero_point,) * 8, axis=0
+            scale=tuple(0.01 * (k + 1) for k in range(8)), zero_point=(0,) * 7 + (last_zero,), axis=0
         ),
     )
     return one_operator(
@@ -58,7 +58,7 @@ REFUSALS = {
     "no C definition of operator kind tanh": one_operator(
         "tanh", "float", [real("x", (4,))], real("out", (4,))
     ),
-    "weights with a zero point other than 0": conv2d(zero_point=3),
+    "weights with several zero points": conv2d(last_zero=3),
     "tflite arithmetic on float32 `b`": conv2d(bias="float32"),
     "float arithmetic on int8 `x`": one_operator("relu", "float", [X], real("out", (1, 4, 4, 3))),
     "`x` has no quantization": one_operator(

@@ -17,6 +17,7 @@ from tests.backends.c.one import constant, one_operator, quantized, real
 from tests.backends.cmsis_nn.conftest import Changed
 from tests.backends.cmsis_nn.test_cmsis_nn_kernels import MODELS
 from tests.backends.engines import bench
+from tests.backends.wide_products import special
 
 DENSE = MODELS["dense"]
 OPERATOR = DENSE.operators[0]
@@ -50,6 +51,9 @@ REFUSALS = {
     "padding counts in the mean, the library leaves it out": with_operator(
         MODELS["average"], attributes={"kernel": (2, 2), "count_include_pad": True}
     ),
+    "2 groups of channels, the library takes none": special("groups"),
+    "weights with a zero point other than 0, the library takes none": special("dense zero point"),
+    "`x` is int16, the library takes int8": special("depthwise int16"),
     "a scale per output, the library's fully connected layer has one": per_channel(),
 }  # fmt: skip
 

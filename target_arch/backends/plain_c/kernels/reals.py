@@ -12,6 +12,7 @@ from target_arch.backends.plain_c.work.forms import KernelTile, Work, WorkUnit
 from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.plan.operators.kinds import OperatorKind
+from target_arch.plan.products import beyond_plain
 
 HEADER = "kernels/f32_conv2d.h"
 INSIDE = ("w", "bias")
@@ -70,7 +71,8 @@ def unfit(operator: Operator, model: Model) -> str | None:
         return "weights or bias are computed at run time"
     if _activation(operator) not in _ACTIVATIONS:
         return f"activation {_activation(operator)}"
-    return None
+    other = beyond_plain(operator, model)
+    return None if other is None else f"no kernel for {other}"
 
 
 def work(operator: Operator, model: Model, tile: KernelTile) -> Work:

@@ -12,6 +12,7 @@ from target_arch.backends.plain_c.kernels.text import Made, Parameter, function,
 from target_arch.plan.arithmetic import DTYPE_RANGE, requantization
 from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.plan.operators.facts import INTEGERS
+from target_arch.plan.products import beyond_plain
 
 STORED = ("int8", "uint8")
 
@@ -40,7 +41,8 @@ def refusal(operator: Operator, model: Model) -> str | None:
         return f"no kernel for {x.dtype} times {w.dtype} to {out.dtype}"
     if w.data is None or bias.data is None:
         return "weights or bias are computed at run time"
-    return None
+    other = beyond_plain(operator, model)
+    return None if other is None else f"no kernel for {other}"
 
 
 def prepare(operator: Operator, model: Model, rows: Any, low: int) -> PreparedWeights:

@@ -1,6 +1,6 @@
-"""Sums of products. The ones that have kinds of their own (int8 weights without zero point, 8-bit
-activations; floats) are left to TVM's frontend and to the patterns; those of floats with int8 weights bring
-their activations to eight bits as they run; all others are definitions.
+"""Sums of products. Those of floats, and of int8 values with int8 weights without zero point, are left to
+TVM's frontend and to the patterns; those of floats with int8 weights bring their activations to eight bits as
+they run; all others are stated as the same kinds.
 """
 
 import math
@@ -9,11 +9,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import evolve
 from tvm import relax
 
-from target_arch.plan.arithmetic import Rounding, float32, quantize_multiplier
-from target_arch.plan.model import Attribute
+from target_arch.plan.arithmetic import Rounding, float32, quantize_multiplier, reduced
+from target_arch.plan.model import Attribute, Quantization
+from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.plan.operators.window import Window
 from target_arch.plan.windows import Windows
 from target_arch.relax.readers.tflite_operators import dynamic
@@ -24,16 +25,11 @@ from target_arch.relax.site import NotConverted
 Array = np.ndarray[Any, Any]
 
 
-@frozen(kw_only=True, eq=False)
-class _Requantizer:
-    """Constants and attributes that finish a sum."""
-
-    constants: tuple[Array, ...]
-    attributes: Mapping[str, Attribute]
+_WEIGHTS = ("int8", "uint8")
 
 
 def _has_kind(site: TFLiteOperator, weight: TFLiteOperand) -> bool:
-    """True for operands that the kinds `conv2d`, `depthwise_conv2d` and `dense` take."""
+    """True for operands in the form that TVM's frontend reads."""
     if not site.stored:
         return not dynamic.is_dynamic(site, weight)
     grid = weight.quantization
@@ -46,37 +42,36 @@ def _has_kind(site: TFLiteOperator, weight: TFLiteOperand) -> bool:
     )
 
 
-def _finish(
-    site: TFLiteOperator, x: TFLiteOperand, weight: TFLiteOperand, bias: Array, activation: int, *, once: bool
-) -> _Requantizer:
-    """The requantizer of an operator on stored values; `once` where LiteRT rounds 32-bit sums once."""
-    if weight.quantization is None:
-        raise NotConverted(f"weights `{weight.name}` have no scale")
-    scales, wide = weight.quantization.scale, bias.dtype == np.int64
-    if len(scales) == 1 and (x.dtype == "uint8" or once):
-        reals = [float32(x.scale * scales[0]) / site.out.scale]
-    else:
-        reals = [x.scale * scale / site.out.scale for scale in scales]
-    pairs = [quantize_multiplier(real) for real in reals]
-    rounding = Rounding.TFLITE_SINGLE if once or wide else Rounding.TFLITE
-    multipliers = [multiplier if once or not wide else reduced(multiplier) for multiplier, _ in pairs]
-    base = 31 if once else 15 if wide else 0
-    rights = [base - shift for _, shift in pairs]
-    attributes: dict[str, Attribute] = {
-        "rounding": str(rounding),
-        "accumulator": "int64" if wide else "int32",
-        "offset0": -x.zero_point,
-        "offset1": -weight.quantization.zero_point[0],
-        "least_right": min(rights),
-        **ending(site.out, *bounds(activation)),
-    }
-    tables = (bias, np.array(multipliers, np.int32), np.array(rights, np.int8))
-    return _Requantizer(constants=tables, attributes=attributes)
-
-
-def reduced(multiplier: int) -> int:
-    """The 16 bits of a multiplier that LiteRT scales 64-bit sums with."""
-    return (multiplier + (1 << 15)) >> 16 if multiplier < 0x7FFF0000 else 0x7FFF
+def _stated(
+    site: TFLiteOperator,
+    kind: OperatorKind,
+    x: TFLiteOperand,
+    weight: tuple[TFLiteOperand, Array, int],
+    bias: Array,
+    activation: int,
+    **attributes: Attribute,
+) -> Any:
+    """A sum of products of stored values; `weight` are the weights in the file, as the kind wants them, and
+    the axis of their outputs there.
+    """
+    operand, values, axis = weight
+    grid = operand.quantization
+    if grid is None:
+        raise NotConverted(f"weights `{operand.name}` have no scale")
+    if operand.dtype not in _WEIGHTS or len(set(grid.zero_point)) > 1:
+        raise NotConverted(f"weights `{operand.name}` of type {operand.dtype} with such zero points")
+    own = evolve(grid, axis=axis if len(grid.scale) > 1 else None)
+    scales = tuple(x.scale * scale for scale in grid.scale)
+    sums = Quantization(scale=scales, zero_point=(0,) * len(scales), axis=0 if len(scales) > 1 else None)
+    end = ending(site.out, *bounds(activation))
+    return site.stated(
+        kind,
+        (x.expr, values, bias),
+        (x.quantization, own, sums, site.out.quantization),
+        **attributes,
+        activation_min=end["low"],
+        activation_max=end["high"],
+    )
 
 
 def _bias(site: TFLiteOperator, index: int, x: TFLiteOperand, channels: int) -> Array:
@@ -87,10 +82,6 @@ def _bias(site: TFLiteOperator, index: int, x: TFLiteOperand, channels: int) -> 
         "float32" if not site.stored and x.dtype == "float32" else "int64" if x.dtype == "int16" else "int32"
     )
     return np.zeros(channels, dtype)
-
-
-def _weight(operand: TFLiteOperand) -> Any:
-    return operand.constant
 
 
 def _windows(
@@ -107,34 +98,38 @@ def _windows(
     return rows, columns
 
 
-def _before(windows: Windows) -> tuple[int, int]:
+def _around(windows: Windows) -> tuple[int, int, int, int]:
+    """Padding (top, left, bottom, right)."""
     rows, columns = windows
-    return rows.before, columns.before
+    return rows.before, columns.before, rows.after, columns.after
 
 
-def convolution(table: str, name: str, site: TFLiteOperator) -> Any:
+def convolution(table: str, kind: OperatorKind, site: TFLiteOperator) -> Any:
     """CONV_2D and DEPTHWISE_CONV_2D."""
     weight, options = site.tensor(1), site.options(table)
-    if _has_kind(site, weight):
+    deep, image_channels = kind is OperatorKind.DEPTHWISE_CONV2D, site.x.shape[3]
+    groups = 1 if deep else image_channels // weight.shape[3]
+    if _has_kind(site, weight) and (groups == 1 or not site.stored):
         return None
     strides = int(options.StrideH()), int(options.StrideW())
     dilation = int(options.DilationHFactor()), int(options.DilationWFactor())
     kernel, channels = weight.shape[1:3], site.out.shape[3]
     windows = _windows(options.Padding() == 0, site.x.shape[1:3], kernel, strides, dilation)
+    activation = int(options.FusedActivationFunction())
     if dynamic.is_dynamic(site, weight):
-        return dynamic.convolution(site, weight, windows, int(options.FusedActivationFunction()))
+        return dynamic.convolution(site, weight, windows, activation)
+    attributes: dict[str, Attribute] = {
+        "strides": strides,
+        "dilation": dilation,
+        "padding": _around(windows),
+    }
+    if deep:
+        attributes["depth_multiplier"] = channels // image_channels
+    elif groups > 1:
+        attributes["groups"] = groups
+    stored = (weight, weight.constant[0], 2) if deep else (weight, weight.constant, 0)
     bias = _bias(site, 2, site.x, channels)
-    finish = _finish(site, site.x, weight, bias, int(options.FusedActivationFunction()), once=False)
-    return site.defined(
-        name,
-        site.x.expr,
-        _weight(weight),
-        *finish.constants,
-        strides=strides,
-        dilation=dilation,
-        padding=_before(windows),
-        **finish.attributes,
-    )
+    return _stated(site, kind, site.x, stored, bias, activation, **attributes)
 
 
 def transposed_convolution(site: TFLiteOperator) -> Any:
@@ -162,28 +157,24 @@ def transposed(
     activation: int = 0,
 ) -> Any:
     """A transposed convolution with the padding SAME or VALID; its bias may be left out."""
-    padding = _before(_written_windows(site, x, weight, same, strides))
     bias = _bias(site, bias_input, x, site.out.shape[3])
-    place: dict[str, Attribute] = {"strides": strides, "padding": padding}
-    if x.dtype == "float32":
-        ends = {
-            key: value
-            for key, value in zip(("low", "high"), bounds(activation), strict=True)
-            if value is not None
-        }
-        return site.defined(
-            "transposed_conv2d",
-            x.expr,
-            _weight(weight),
-            bias.astype(np.float32),
-            rounding="float",
-            **place,
-            **ends,
-        )
-    finish = _finish(site, x, weight, bias, activation, once=False)
-    return site.defined(
-        "transposed_conv2d", x.expr, _weight(weight), *finish.constants, **place, **finish.attributes
-    )
+    attributes: dict[str, Attribute] = {
+        "strides": strides,
+        "dilation": (1, 1),
+        "padding": _around(_written_windows(site, x, weight, same, strides)),
+    }
+    kind = OperatorKind.CONV2D_TRANSPOSE
+    if x.dtype != "float32":
+        return _stated(site, kind, x, (weight, weight.constant, 0), bias, activation, **attributes)
+    ends = bounds(activation)
+    known = _REAL_ACTIVATIONS.get(ends)
+    operands = x.expr, weight.constant, bias.astype(np.float32)
+    product = site.stated(kind, operands, (), **attributes, activation=known or "none")
+    least, most = -math.inf if ends[0] is None else ends[0], math.inf if ends[1] is None else ends[1]
+    return product if known else relax.op.clip(site.builder.emit(product), least, most)
+
+
+_REAL_ACTIVATIONS = {(None, None): "none", (0.0, None): "relu", (0.0, 6.0): "relu6"}
 
 
 def _written_windows(
@@ -208,8 +199,15 @@ def fully_connected(site: TFLiteOperator) -> Any:
     bias = _bias(site, 2, site.x, weight.shape[0])
     if bias.dtype == np.int64 and np.abs(bias).max(initial=0) >= _MOST_BIAS:
         raise NotConverted(f"a bias of {np.abs(bias).max()} steps")
-    finish = _finish(site, site.x, weight, bias, int(options.FusedActivationFunction()), once=True)
-    return site.defined("dense", site.x.expr, _weight(weight), *finish.constants, **finish.attributes)
+    return _stated(
+        site,
+        OperatorKind.DENSE,
+        site.x,
+        (weight, weight.constant, 0),
+        bias,
+        int(options.FusedActivationFunction()),
+        in_features=weight.shape[1],
+    )
 
 
 def _as_rows(site: TFLiteOperator, weight: TFLiteOperand) -> Any:
@@ -235,8 +233,7 @@ def batch_matmul(site: TFLiteOperator) -> Any:
         return dynamic.batch_matmul(site, y, options)
     if not site.stored:
         return relax.op.matmul(_adjoint(x, options.AdjX()), _adjoint(y, options.AdjY()))
-    bias = np.zeros(site.out.shape[-1], "int64" if x.dtype == "int16" else "int32")
-    finish = _finish(site, x, y, bias, 0, once=False)
+    tables, attributes = _scaled(site, x, y)
     if x.value is not None:
         raise NotConverted("its first operand is constant")
     other = y.expr if y.value is None else y.constant
@@ -244,11 +241,39 @@ def batch_matmul(site: TFLiteOperator) -> Any:
         "matrix_product",
         x.expr,
         other,
-        *finish.constants,
+        *tables,
         adjoint0=int(options.AdjX()),
         adjoint1=int(options.AdjY()),
-        **finish.attributes,
+        **attributes,
     )
+
+
+def _scaled(
+    site: TFLiteOperator, x: TFLiteOperand, y: TFLiteOperand
+) -> tuple[tuple[Array, ...], dict[str, Attribute]]:
+    """Bias, multipliers and shifts of the product of two matrices of stored values, and the attributes that
+    finish it.
+    """
+    if y.quantization is None:
+        raise NotConverted(f"weights `{y.name}` have no scale")
+    scales, wide = y.quantization.scale, x.dtype == "int16"
+    if len(scales) == 1 and x.dtype == "uint8":
+        reals = [float32(x.scale * scales[0]) / site.out.scale]
+    else:
+        reals = [x.scale * scale / site.out.scale for scale in scales]
+    pairs = [quantize_multiplier(real) for real in reals]
+    rights = [(15 if wide else 0) - shift for _, shift in pairs]
+    attributes: dict[str, Attribute] = {
+        "rounding": str(Rounding.TFLITE_SINGLE if wide else Rounding.TFLITE),
+        "accumulator": "int64" if wide else "int32",
+        "offset0": -x.zero_point,
+        "offset1": -y.quantization.zero_point[0],
+        "least_right": min(rights),
+        **ending(site.out),
+    }
+    bias = np.zeros(site.out.shape[-1], "int64" if wide else "int32")
+    multipliers = [reduced(multiplier) if wide else multiplier for multiplier, _ in pairs]
+    return (bias, np.array(multipliers, np.int32), np.array(rights, np.int8)), attributes
 
 
 def _adjoint(operand: TFLiteOperand, wanted: bool) -> Any:
@@ -258,8 +283,8 @@ def _adjoint(operand: TFLiteOperand, wanted: bool) -> Any:
 
 CONVERTERS: Mapping[str, Converter] = {
     "BATCH_MATMUL": batch_matmul,
-    "CONV_2D": partial(convolution, "Conv2DOptions", "conv2d"),
-    "DEPTHWISE_CONV_2D": partial(convolution, "DepthwiseConv2DOptions", "depthwise_conv2d"),
+    "CONV_2D": partial(convolution, "Conv2DOptions", OperatorKind.CONV2D),
+    "DEPTHWISE_CONV_2D": partial(convolution, "DepthwiseConv2DOptions", OperatorKind.DEPTHWISE_CONV2D),
     "FULLY_CONNECTED": fully_connected,
     "TRANSPOSE_CONV": transposed_convolution,
 }

@@ -10,7 +10,7 @@ import tflite
 from attrs import frozen
 from tvm import relax
 
-from target_arch.plan.arithmetic import DTYPE_RANGE, Rounding, float32, quantize_multiplier
+from target_arch.plan.arithmetic import DTYPE_RANGE, Rounding, float32, quantize_multiplier, reduced
 from target_arch.relax.ir.graph import shape_of
 from target_arch.relax.loops.dynamic_recurrent import Cell, DynamicRecurrence, lstm_cell, rnn_cell, tanh
 from target_arch.relax.loops.integer_lstm import GATES, IntegerLstm
@@ -20,7 +20,6 @@ from target_arch.relax.onnx_operators.recurrent import CONVERTERS as ONNX_CONVER
 from target_arch.relax.readers.tflite_operators import dynamic
 from target_arch.relax.readers.tflite_operators.functions import sigmoid_table
 from target_arch.relax.readers.tflite_operators.grids import bounds
-from target_arch.relax.readers.tflite_operators.products import reduced
 from target_arch.relax.readers.tflite_operators.site import Converter, TFLiteOperand, TFLiteOperator
 from target_arch.relax.site import NotConverted, constant
 from target_arch.relax.te import dynamic_range
@@ -304,7 +303,10 @@ def svdf(site: TFLiteOperator) -> Any:
         )
         fresh = dynamic.dense(site, made, features, no_bias)
     else:
-        fresh = _product(site, "dense", grids, x.expr, features.constant, no_bias, shape, **_wrapping(state))
+        fresh = _product(
+            site, "matrix_product", grids, x.expr, features.constant, no_bias, shape,
+            adjoint0=0, adjoint1=1, **_wrapping(state),
+        )  # fmt: skip
     fresh = site.builder.emit(relax.op.reshape(site.builder.emit(fresh), (batch, 1, 1, filters)))
     older = site.builder.emit(relax.op.strided_slice(held, [1], [1], [memory]))
     held = site.builder.emit(relax.op.concat([older, fresh], axis=1))
@@ -323,8 +325,8 @@ def svdf(site: TFLiteOperator) -> Any:
         if x.dtype == "float32" and value is not None
     }
     return _product(
-        site, "conv2d", (state, times, site.out), held, np.ascontiguousarray(weights), summand, shape4,
-        strides=(1, 1), dilation=(1, 1), padding=(0, 0), **ends,
+        site, "time_filters", (state, times, site.out), held, np.ascontiguousarray(weights), summand, shape4,
+        **ends,
     )  # fmt: skip
 
 

@@ -10,7 +10,8 @@ from flatbuffers import flexbuffers
 
 from target_arch.plan.model import Attribute, Quantization
 from target_arch.plan.operators.facts import Arithmetic
-from target_arch.relax.ir.defined import defined_call
+from target_arch.plan.operators.kinds import OperatorKind
+from target_arch.relax.ir.defined import Grids, defined_call
 from target_arch.relax.site import NotConverted, Result, Site, constant
 
 STORED = ("int8", "uint8")
@@ -176,6 +177,17 @@ class TFLiteOperator(Site):
         real = self.out.dtype.startswith("float")
         arithmetic = Arithmetic.FLOAT if real else Arithmetic.TFLITE
         return defined_call(name, given, self.out.shape, self.out.dtype, attributes, arithmetic)
+
+    def stated(
+        self, kind: OperatorKind, operands: tuple[Any, ...], grids: Grids, **attributes: Attribute
+    ) -> Any:
+        """A call of an operator of that kind that gives the first output; arrays are its constants, `grids`
+        the quantizations of the operands and of the output.
+        """
+        given = tuple(constant(each) if isinstance(each, np.ndarray) else each for each in operands)
+        real = self.out.dtype.startswith("float")
+        arithmetic = Arithmetic.FLOAT if real else Arithmetic.TFLITE
+        return defined_call(kind, given, self.out.shape, self.out.dtype, attributes, arithmetic, grids)
 
     def defined_as(
         self,

@@ -1,0 +1,32 @@
+"""Sums of products with constant weights: their groups of channels, and what plain kernels leave out."""
+
+from target_arch.plan.model import Model, Operator
+from target_arch.plan.operators.kinds import OperatorKind
+
+_WIDE = ("int16", "int64")
+
+
+def groups_of(operator: Operator, model: Model) -> int:
+    """How many groups the channels of a convolution are in, each with weights of its own."""
+    if operator.kind is not OperatorKind.CONV2D:
+        return 1
+    x, w = (model.tensors[name].shape for name in (operator.inputs[0], operator.constants[0]))
+    return x[-1] // w[-1]
+
+
+def beyond_plain(operator: Operator, model: Model) -> str | None:
+    """The reason why a sum of products is not in the plain form: values of 8 bits or floats, one group of
+    channels, weights without zero point, sums of 32 bits. None for the plain form.
+
+    Kernels and engines that know the plain form alone have to refuse all others.
+    """
+    groups = groups_of(operator, model)
+    if groups > 1:
+        return f"{groups} groups of channels"
+    weights = model.tensors[operator.constants[0]].quantization
+    if weights is not None and any(weights.zero_point):
+        return "weights with a zero point other than 0"
+    for name in (*operator.inputs, *operator.constants, operator.output):
+        if model.tensors[name].dtype in _WIDE:
+            return f"{model.tensors[name].dtype} `{name}`"
+    return None

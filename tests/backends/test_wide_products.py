@@ -1,0 +1,80 @@
+"""Sums of products beyond the plain form (`plan.products`): the C of their definition has the bits of the
+oracle, and no kernel and no engine is given one that it would compute wrongly.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from attrs import evolve
+
+from target_arch.backend.contract import Backend
+from target_arch.backends import conv2d_engine, gemm_npu, gemm_vta
+from target_arch.backends.ethos_u import graph
+from target_arch.backends.plain_c.channels.weighted import weighted_block
+from target_arch.backends.plain_c.kernels.pick import pick
+from target_arch.backends.plain_c.stripes.convolution import convolution as striped
+from target_arch.backends.plain_c.stripes.real_convolution import real_convolution
+from target_arch.backends.quantized import refusal as engine_refusal
+from target_arch.plan import arithmetic
+from target_arch.plan.products import beyond_plain
+from target_arch.relax.hvx.forms import hvx_form
+from target_arch.run.exact.oracle import exact
+from target_arch.soc.words import InstructionSet
+from tests.backends.c.one import Compile, compiler, run
+from tests.backends.engines import bench
+from tests.backends.wide_products import SPECIAL, WHY, frame_of, special
+
+
+@pytest.fixture
+def build(tmp_path: Path, needs_tool: Callable[[str], str]) -> Compile:
+    return compiler(tmp_path, needs_tool("gcc"), needs_tool("clang"))
+
+
+@pytest.mark.parametrize("form", SPECIAL)
+def test_the_definition_has_the_bits_of_the_oracle(form: str, build: Compile) -> None:
+    for rule in ("tflite", "onnx") if "int16" not in form else ("tflite",):
+        model = special(form, rule)
+        frame = frame_of(model)
+        expected = exact(model.operators[0], model, {"x": frame})
+        assert expected is not None
+        assert len(np.unique(expected)) > 3
+        np.testing.assert_array_equal(run(model, build, frame), expected)
+
+
+@pytest.mark.parametrize("form", SPECIAL)
+def test_kernels_and_engines_refuse_it(form: str) -> None:
+    model = special(form)
+    (operator,) = model.operators
+    assert beyond_plain(operator, model) == WHY[form]
+    with pytest.raises(ValueError, match=r"^`op`: "):
+        arithmetic.requantization(operator, model)
+    assert engine_refusal(operator, model) is not None
+    assert graph.refusal(operator, model) is not None
+    assert hvx_form(operator, model) is None
+    for isa in InstructionSet:
+        assert pick(operator, None, model, isa).kernel is None
+        assert striped(operator, None, model, isa) is None
+        assert weighted_block(operator, model, isa) is None
+
+
+@pytest.mark.parametrize("form", SPECIAL)
+@pytest.mark.parametrize("backend", [conv2d_engine.backend, gemm_npu.backend, gemm_vta.backend])
+def test_engines_refuse_it(backend: Backend, form: str) -> None:
+    model = special(form)
+    on = bench("conv2d_engine", {"bram": 65536})
+    assert backend.supports(on.question(model.operators[0], model)) is not None
+
+
+@pytest.mark.parametrize("form", ["groups", "groups of one pixel"])
+def test_kernels_for_floats_refuse_groups(form: str) -> None:
+    model = special(form)
+    reals = {
+        name: evolve(tensor, dtype="float32", quantization=None, data=tensor.data and bytes(8 * tensor.bytes))
+        for name, tensor in model.tensors.items()
+    }
+    real = evolve(model, tensors=reals, operators=(evolve(model.operators[0], arithmetic="float"),))
+    for isa in InstructionSet:
+        assert pick(real.operators[0], None, real, isa).kernel is None
+        assert real_convolution(real.operators[0], None, real, isa) is None
