@@ -166,6 +166,7 @@ _KINDS: dict[str, Callable[[Operator, list[Array]], Array]] = {
     "conv2d": _conv2d,
     "depthwise_conv2d": _depthwise,
     "dense": _dense,
+    "matmul": lambda _, operands: operands[0] @ operands[1],
     "add": lambda _, operands: operands[0] + operands[1],
     "sub": lambda _, operands: operands[0] - operands[1],
     "mul": lambda _, operands: operands[0] * operands[1],

@@ -34,6 +34,7 @@ class Structure(Enum):
     ELEMENTWISE = "the element at the same place"
     BROADCAST = "the elements of two operands at the same place; the second operand may repeat"
     ROWS = "the elements of its row"
+    MATRICES = "sums of products of a row of one operand and a column of the other"
     MOVE = "one element, unchanged"
     OPAQUE = "not known to the table"
 

@@ -187,6 +187,22 @@ class OperatorKind(StrEnum):
             weight_taps=(1,),
         ),
     )
+    MATMUL = (
+        "matmul",
+        evolve(
+            _OPAQUE,
+            inputs=(
+                Role(name="a", meaning="[..,M,K]"),
+                Role(name="b", meaning="[..,K,N], outer dimensions of extent 1 or left out are repeated"),
+            ),
+            attributes=(Role(name=MACS_PER_OUTPUT, meaning="(K)"), ACTIVATION),
+            structure=Structure.MATRICES,
+            arithmetics=(Arithmetic.ONNX, Arithmetic.FLOAT),
+            integer_only=True,
+            scaling=Scaling.FACTORS,
+            oracle=True,
+        ),
+    )
     ADD = "add", evolve(_PAIR, element_work=12.0)
     MUL = "mul", evolve(_PAIR, scaling=Scaling.FACTORS)
     SUB = "sub", evolve(_PAIR, element_work=12.0)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.facts import Lowering
 from target_arch.plan.operators.kinds import IncompleteTableError, OperatorKind, kind_of
-from target_arch.relax.kinds import elementwise, functions, named, products, rows, windows
+from target_arch.relax.kinds import elementwise, functions, matrices, named, products, rows, windows
 from target_arch.relax.kinds.form import Form
 from target_arch.relax.te.definition import Definition, Tail
 
@@ -36,7 +36,7 @@ def _faults(kind: OperatorKind, form: Form) -> Iterator[str]:
         yield f"`{kind}` is lowered {lowering.value}, and has {len(form.patterns)} patterns"
 
 
-FORMS = joined((products.FORMS, elementwise.FORMS, functions.FORMS, windows.FORMS, rows.FORMS, named.FORMS))
+FORMS = joined(family.FORMS for family in (products, matrices, elementwise, functions, windows, rows, named))
 
 
 def defined(kind: str, operator: Operator, model: Model) -> Definition:

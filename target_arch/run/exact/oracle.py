@@ -29,6 +29,7 @@ DEFINITIONS = checked(
         OperatorKind.DEPTHWISE_CONV2D: windows.depthwise_conv2d,
         OperatorKind.CONV2D_TRANSPOSE: windows.conv2d_transpose,
         OperatorKind.DENSE: products.dense,
+        OperatorKind.MATMUL: products.matmul,
         OperatorKind.ADD: elements.add,
         OperatorKind.SUB: elements.sub,
         OperatorKind.MUL: elements.mul,

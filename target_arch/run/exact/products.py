@@ -33,6 +33,15 @@ def weights_of(case: OperatorCase) -> Integers:
     return case.operand(1).astype(np.int64) - zeros.pop()
 
 
+def matmul(case: OperatorCase) -> Array:
+    """Matrices times matrices, of ONNX. NotDefined for TFLite's, which is no operator of this kind."""
+    if case.tflite:
+        raise NotDefined
+    (first, _), (second, _), (out, _) = case.grid(0), case.grid(1), case.grid()
+    sums = case.centred(0).astype(np.float64) @ case.centred(1).astype(np.float64)
+    return case.stored(half_even(sums.astype(np.int64), real32(first, second, over=out)))
+
+
 def scaled_by_weights(case: OperatorCase, sums: Integers, requantizer: Requantizer) -> Array:
     """Sums of products, channels last, plus the bias, on the grid of the output."""
     weights, channels = case.grids(1), sums.shape[-1]
