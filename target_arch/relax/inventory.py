@@ -11,6 +11,7 @@ from attrs import frozen
 from target_arch.backend.operators import Foreign, no_libraries
 from target_arch.diagnostics import DiagnosticError
 from target_arch.plan.inputs.shapes import AS_IN_FILE, InputShapes
+from target_arch.plan.opaque import OpaqueShare, opaque_share
 from target_arch.relax.importer import import_model, model_kind
 from target_arch.relax.ir.errors import UnsupportedOperatorsError
 
@@ -30,10 +31,13 @@ class OperatorUse:
 
 @frozen(kw_only=True)
 class Inventory:
-    """The operators of a model by name, and the refusal of the whole model where there is one."""
+    """The operators of a model by name, and the refusal of the whole model where there is one, else how much
+    of it is in operators that no row of the table of kinds describes.
+    """
 
     uses: tuple[OperatorUse, ...]
     refusal: DiagnosticError | None
+    opaque: OpaqueShare | None
 
 
 def inventory(path: Path, shapes: InputShapes = AS_IN_FILE, foreign: Foreign = no_libraries) -> Inventory:
@@ -45,21 +49,24 @@ def inventory(path: Path, shapes: InputShapes = AS_IN_FILE, foreign: Foreign = n
     places: dict[str, list[str]] = {}
     for name, place in _named(path, shapes, foreign):
         places.setdefault(name, []).append(place)
-    refusal = _refusal(path, shapes, foreign)
+    refusal, opaque = _outcome(path, shapes, foreign)
     reasons = refusal.reasons if isinstance(refusal, UnsupportedOperatorsError) else {}
     uses = [
         OperatorUse(name=name, count=len(found), first=found[0], reason=reasons.get(name))
         for name, found in sorted(places.items())
     ]
-    return Inventory(uses=tuple(uses), refusal=refusal)
+    return Inventory(uses=tuple(uses), refusal=refusal, opaque=opaque)
 
 
-def _refusal(path: Path, shapes: InputShapes, foreign: Foreign) -> DiagnosticError | None:
+def _outcome(
+    path: Path, shapes: InputShapes, foreign: Foreign
+) -> tuple[DiagnosticError, None] | tuple[None, OpaqueShare]:
+    """The refusal that an import ends in, or the share of the model that it makes."""
     try:
-        import_model(path, shapes=shapes, foreign=foreign)
+        model, _ = import_model(path, shapes=shapes, foreign=foreign)
     except DiagnosticError as error:
-        return error
-    return None
+        return error, None
+    return None, opaque_share(model)
 
 
 def _named(path: Path, shapes: InputShapes, foreign: Foreign) -> Named:

@@ -9,8 +9,8 @@ from target_arch.cli.text.output import data, json_data, message, progress, rend
 
 
 def operators(options: argparse.Namespace) -> int:
-    """Print every operator of a model with its count, first place, and why it has no form; 1 if the model
-    cannot be imported.
+    """Print every operator of a model with its count, first place, and why it has no form, and how much of
+    the model is opaque; 1 if the model cannot be imported.
     """
     progress(f"reading {options.model}")
     from target_arch.api.inventory import operators as listed
@@ -24,6 +24,8 @@ def operators(options: argparse.Namespace) -> int:
         for use in found.uses:
             form = "" if use.reason is None else f"no form: {use.reason}"
             data(f"{use.count:6}  {use.name:<{wide}}  {use.first:<{long}}  {form}".rstrip() + "\n")
+        if found.opaque is not None:
+            data(f"{found.opaque}\n")
     if found.refusal is not None:
         message(rendered(found.refusal))
     return 0 if found.refusal is None else 1

@@ -14,8 +14,10 @@ from tvm import relax
 
 from target_arch.backend.contract import Pattern
 from target_arch.plan.model import Attribute
+from target_arch.plan.operators.facts import MACS_PER_OUTPUT
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.relax.ir.graph import Graph, operator_name
+from target_arch.relax.ir.macs import macs_per_output
 from target_arch.relax.ir.variables import variables_of
 from target_arch.relax.patterns.matcher import Draft, Matcher, operators_between
 
@@ -100,6 +102,9 @@ def _single(graph: Graph, var: Any) -> Draft:
     inside = tuple(operators_between(graph, var, inputs))
     names = tuple(name for name in _names(graph, inside) if name)
     attributes: dict[str, Attribute] = {"relax_op": names[0] if names else "constant"}
+    macs = max((macs_per_output(graph.bound[each]) for each in inside), default=0)
+    if macs:
+        attributes[MACS_PER_OUTPUT] = macs
     draft = Draft(kind=OperatorKind.RELAX, inputs=inputs, output=var, attributes=attributes)
     return evolve(_described(graph, draft, inside), relax_ops=names)
 

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from target_arch.cli import main
@@ -41,3 +42,23 @@ def test_a_model_whose_operators_all_have_forms(shared: Path, capsys: pytest.Cap
         "SOFTMAX": 1,
     }
     assert {use["reason"] for use in found} == {None}
+
+
+def test_what_is_in_operators_without_a_row_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nodes = [
+        helper.make_node("Sigmoid", ["x"], ["s"]),
+        helper.make_node("MatMul", ["s", "s"], ["m"]),
+        helper.make_node("CumSum", ["m", "axis"], ["y"]),
+    ]
+    constants = {"axis": np.array(3)}
+    model = onnx_model(nodes, {"x": (1, 4, 5, 5)}, {"y": (1, 4, 5, 5)}, constants)
+    assert main(["operators", str(save(model, tmp_path / "m.onnx"))]) == 0
+    *_, last = capsys.readouterr().out.splitlines()
+    assert last == "opaque: 0.0 % of the multiply-accumulates, 33.3 % of the elements: CumSum"
+
+
+def test_a_model_of_rows_has_nothing_opaque(shared: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["operators", str(shared / "models" / "kws_int8.tflite")]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "opaque: nothing"
