@@ -26,7 +26,7 @@ def evaluate(model: Model, inputs: Mapping[str, Array], program: RelaxProgram | 
             values[tensor.name] = np.frombuffer(tensor.data, tensor.dtype).reshape(tensor.shape)
     for operator in model.operators:
         out = model.tensors[operator.output]
-        if operator.kind in ("reshape", "transpose", "concat", "lookup", "relax"):
+        if operator.kind in ("reshape", "transpose", "concat", "lookup", "slice", "relax"):
             result = _moved(operator, values, out, program)
         else:
             result = _stored(_KINDS[operator.kind](operator, _real(model, operator, values)), operator, out)
@@ -44,6 +44,9 @@ def _moved(
         return source[0]
     if operator.kind == "concat":
         return np.concatenate(source, axis=operator.attributes["axis"])
+    if operator.kind == "slice":
+        bounds = zip(operator.attributes["begin"], operator.attributes["step"], out.shape, strict=True)
+        return source[0][np.ix_(*(first + by * np.arange(count) for first, by, count in bounds))]
     if operator.kind == "lookup":
         return values[operator.constants[0]][source[0].astype(int) - np.iinfo(source[0].dtype).min]
     assert program is not None

@@ -239,6 +239,17 @@ class OperatorKind(StrEnum):
             attributes=(Role(name="axes", meaning="(dimension i of the output is `axes[i]` of x)"),),
         ),
     )
+    SLICE = (
+        "slice",
+        evolve(
+            _MOVE,
+            attributes=(
+                Role(name="begin", meaning="(the first place along every dimension)"),
+                Role(name="step", meaning="(to the next place, negative ones to earlier places)"),
+            ),
+            layout=LayoutRule.AUTHOR,
+        ),
+    )
     CONCAT = (
         "concat",
         evolve(

@@ -49,7 +49,7 @@ def transpose(operator: Operator, model: Model) -> Definition:
     return Definition(arguments=(data, stage("out", axes, element)), schedule=one_by_one((), ()))
 
 
-def strided(operator: Operator, model: Model) -> Definition:
+def sliced(operator: Operator, model: Model) -> Definition:
     """Element `begin + index * step` of every dimension; steps may be negative."""
     given = operands_of(operator, model)
     begin, step = given.numbers("begin"), given.numbers("step")
@@ -182,7 +182,6 @@ def updated(operator: Operator, model: Model) -> Definition:
 
 
 DEFINITIONS = {
-    "strided": strided,
     "padded": padded,
     "mirrored": mirrored,
     "repeated": repeated,

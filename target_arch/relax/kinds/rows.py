@@ -6,7 +6,7 @@ from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.relax.definitions import movement as moves
 from target_arch.relax.definitions import rows as te
 from target_arch.relax.kinds.form import Form
-from target_arch.relax.patterns import joining, movement
+from target_arch.relax.patterns import joining, movement, slicing
 
 FORMS: Mapping[OperatorKind, Form] = {
     OperatorKind.SOFTMAX: Form(
@@ -20,6 +20,11 @@ FORMS: Mapping[OperatorKind, Form] = {
     OperatorKind.TRANSPOSE: Form(
         patterns=(movement.quantized_transpose, movement.transpose),
         definition=moves.transpose,
+        paired=None,
+    ),
+    OperatorKind.SLICE: Form(
+        patterns=(slicing.named_slice, slicing.quantized_slice, slicing.fixed_slice),
+        definition=moves.sliced,
         paired=None,
     ),
     OperatorKind.CONCAT: Form(

@@ -71,6 +71,15 @@ def transpose(case: OperatorCase) -> Array:
     return case.operand(0).transpose(case.attribute("axes"))
 
 
+def sliced(case: OperatorCase) -> Array:
+    """The elements from `begin` on, `step` apart, as many as the output has."""
+    found = case.operand(0)
+    bounds = zip(case.attribute("begin"), case.attribute("step"), case.out.shape, strict=True)
+    for axis, (begin, step, count) in enumerate(bounds):
+        found = np.take(found, begin + step * np.arange(count), axis=axis)
+    return found
+
+
 def concat(case: OperatorCase) -> Array:
     """The operands one after the other."""
     operands = [case.operand(index) for index in range(len(case.operator.inputs))]

@@ -42,6 +42,7 @@ DEFINITIONS = checked(
         OperatorKind.DEQUANTIZE: elements.dequantize,
         OperatorKind.RESHAPE: elements.reshape,
         OperatorKind.TRANSPOSE: elements.transpose,
+        OperatorKind.SLICE: elements.sliced,
         OperatorKind.CONCAT: elements.concat,
         OperatorKind.STORE: elements.reshape,
     }

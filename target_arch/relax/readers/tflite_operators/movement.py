@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from tvm import relax
 
+from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.relax.readers.tflite_operators.site import (
     Converter,
     TFLiteOperand,
@@ -41,7 +42,7 @@ def _numbers(operand: TFLiteOperand) -> tuple[int, ...]:
 def _sliced(
     site: TFLiteOperator, x: Any, begin: tuple[int, ...], shape: tuple[int, ...], step: tuple[int, ...] = ()
 ) -> Any:
-    return site.writing(shape).defined("strided", x, begin=begin, step=step or (1,) * len(begin))
+    return site.writing(shape).defined(OperatorKind.SLICE, x, begin=begin, step=step or (1,) * len(begin))
 
 
 def transpose(site: TFLiteOperator) -> Any:
