@@ -161,11 +161,17 @@ class Bundle:
         count: int = 50,
         seed: int = 0,
         layers: bool = False,
+        inputs: str | Path | None = None,
+        input_ranges: Mapping[str, tuple[float, float]] | None = None,
     ) -> "dict[str, Verification]":
-        """Compare it with the references of its model files (by name, or the only one) on random inputs; the
-        result of each model by its name. `layers` as `verify --layers`: of a bundle that a `Compilation`
+        """Compare it with the references of its model files (by name, or the only one); the result of each
+        model by its name. Inputs are random, of those in `input_ranges` from the lowest to the highest value;
+        or the first `count` frames that are recorded in `inputs`, a file or folder as of `verify --inputs`.
+        `layers` as `verify --layers`: of a bundle that a `Compilation`
         gave. Raises as `run.verify_models` does.
         """
+        from target_arch.run.verification.inputs import CallersInputs
+
         files = models if isinstance(models, Mapping) else {Path(models).stem: models}
         return run.verify_models(
             {name: Path(file) for name, file in files.items()},
@@ -174,6 +180,9 @@ class Bundle:
             seed=seed,
             planned=None if self.firmware else self.planned,
             layers=layers,
+            inputs=CallersInputs(
+                recorded=None if inputs is None else Path(inputs), ranges=dict(input_ranges or {})
+            ),
             rtl=self.rtl,
             firmware=self.firmware,
         )

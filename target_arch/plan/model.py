@@ -24,6 +24,11 @@ def identifier(name: str, otherwise: str) -> str:
     return f"{otherwise}_{text}" if text[0].isdigit() else text
 
 
+def file_name(tensor: str) -> str:
+    """A tensor's name as a file name; models use `/` and `:` freely."""
+    return "".join(character if character.isalnum() or character in "._-" else "_" for character in tensor)
+
+
 def model_name(name: str) -> str:
     """The name that a model has everywhere, made of what its user or its file calls it."""
     return identifier(name, "model")

@@ -168,3 +168,25 @@ def images(texts: Sequence[str]) -> dict[str, str]:
             said = f"`{target}` is to get `{files[target]}` and `{file}`"
             raise refusal("bad-image", "command line", said, "name one of them")
     return files
+
+
+def input_ranges(texts: Sequence[str]) -> dict[str, tuple[float, float]]:
+    """`indices=0:70`: the lowest and the highest value by input."""
+    ranges: dict[str, tuple[float, float]] = {}
+    for text in texts:
+        name, _, ends = text.rpartition("=")
+        try:
+            low, high = map(float, ends.split(":"))
+        except ValueError:
+            raise _bad_range(text, "is no range") from None
+        if not name:
+            raise _bad_range(text, "names no input")
+        if name in ranges:
+            raise _bad_range(text, "names an input twice")
+        ranges[name] = low, high
+    return ranges
+
+
+def _bad_range(text: str, fault: str) -> DiagnosticError:
+    hint = "write `--input-range indices=0:70`, once per input"
+    return refusal("wrong-range", "command line", f"`--input-range {text}` {fault}", hint)

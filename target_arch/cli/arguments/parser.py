@@ -259,7 +259,16 @@ def _verify(to: ArgumentParser) -> None:
     given.add_argument(
         "--soc", metavar="SOC", help="compile for this SoC (or for --target) first, into a temporary folder"
     )
-    to.add_argument("--count", type=positive, default=50, help="random inputs (default: 50)")
+    to.add_argument("--count", type=positive, default=50, help="how many inputs (default: 50)")
+    to.add_argument(
+        "--inputs", type=Path, metavar="PLACE",
+        help="recorded inputs instead of random ones: an .npz file with an array for each input, or a folder "
+        "with an .npy file for each; frames are the first dimension",
+    )  # fmt: skip
+    to.add_argument(
+        "--input-range", action="append", default=[], metavar="NAME=LOW:HIGH",
+        help="the lowest and the highest random value of an input, as in indices=0:70; may repeat",
+    )  # fmt: skip
     to.add_argument("--seed", type=int, default=0, help="of the random inputs (default: 0)")
     to.add_argument(
         "--layers", action="store_true",

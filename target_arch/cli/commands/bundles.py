@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from target_arch.cli.arguments import soc_argument
+from target_arch.cli.arguments.option_texts import input_ranges
 from target_arch.cli.arguments.options import DEFAULT_MODE
 from target_arch.cli.arguments.targets import selection
 from target_arch.cli.commands.compile import compiled, named_files
 from target_arch.cli.text.output import data, json_data, progress, unwritable, write_text
 from target_arch.diagnostics import DiagnosticError, refusal
 from target_arch.plan.goal import Goal
+from target_arch.plan.model import file_name
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -122,9 +124,14 @@ def verify(options: argparse.Namespace) -> int:
     files = named_files(options.models)
     with tempfile.TemporaryDirectory() as folder:
         bundle = _written(options, Path(folder)) if options.bundle is None else _given(options)
-        progress(f"building, and comparing on {options.count} random inputs")
+        progress("building, and comparing")
         results = bundle.simulated(rtl=options.rtl, firmware=options.firmware).verify(
-            files, count=options.count, seed=options.seed, layers=options.layers
+            files,
+            count=options.count,
+            seed=options.seed,
+            layers=options.layers,
+            inputs=options.inputs,
+            input_ranges=input_ranges(options.input_range),
         )
     _say(results, options)
     return 0 if all(each.passed for each in results.values()) else 1
@@ -239,11 +246,6 @@ def _save(arrays: dict[str, "NDArray[Any]"], place: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, array in arrays.items():
-            np.save(place if place.suffix == ".npy" else folder / f"{_file_name(name)}.npy", array)
+            np.save(place if place.suffix == ".npy" else folder / f"{file_name(name)}.npy", array)
     except OSError as error:
         raise unwritable(place, error) from error
-
-
-def _file_name(tensor: str) -> str:
-    """A tensor's name as a file name; models use `/` and `:` freely."""
-    return "".join(character if character.isalnum() or character in "._-" else "_" for character in tensor)

@@ -186,12 +186,20 @@ class AttemptEntry:
         str,
         "`re-tile`: lowered again with a smaller budget; `split`: its partition was cut; `re-place`: it "
         "went elsewhere; `stripe`: a core computes neighbours a stripe at a time; `targets`: the whole "
-        "model was placed on fewer target_archs",
+        "model was placed on fewer target_archs; `improve`: it fitted, and another placement may be faster",
     ]
     operator: Annotated[str, "`*` for the whole model"]
-    instance: Annotated[str, "the instance where it did not fit; of the whole model, its target_archs"]
-    reason: Annotated[str, "why"]
-    outcome: Annotated[str, "the new budget, the place of the cut, or the new instance"]
+    instance: Annotated[
+        str,
+        "the instance where it did not fit; of the whole model, its target_archs; to improve, where it was "
+        "tried",
+    ]
+    reason: Annotated[str, "why; to improve, the simulated run so far"]
+    outcome: Annotated[
+        str,
+        "the new budget, the place of the cut, or the new instance; to improve, the simulated run, or why "
+        "there is none",
+    ]
 
 
 @frozen(kw_only=True)

@@ -67,7 +67,8 @@ class VerificationEntry:
     reference: Annotated[str, "the implementation that outputs were compared with"]
     rule: Annotated[str, "how close outputs have to be"]
     seed: Annotated[int, "of the random inputs"]
-    frames: Annotated[int, "how many random inputs there were"]
+    frames: Annotated[int, "how many inputs there were"]
+    recorded: Annotated[bool, "whether the inputs were the caller's, not random"] = False
     outputs: Annotated[int, "output tensors compared"]
     equal: Annotated[int, "those that agree in every bit"]
     equal_to: Annotated[str, "the mode of the reference that `equal` counts for; empty if there is only one"]

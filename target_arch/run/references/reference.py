@@ -84,6 +84,8 @@ class Reference:
 
     `varied` answers a frame with the model's real constants changed in the last digit, at random by a seed;
     None where it cannot.
+
+    `recorded` are frames of the caller's, in place of random ones.
     """
 
     name: str
@@ -100,6 +102,7 @@ class Reference:
     rounds: bool = False
     reals: tuple[bool, ...] = ()
     varied: Callable[[Frame, int], Frame] | None = field(default=None, repr=False)
+    recorded: tuple[Frame, ...] = field(default=(), repr=False)
 
     @property
     def limits(self) -> tuple[float, ...]:
@@ -112,7 +115,11 @@ class Reference:
         return FLOAT_RELATIVE if self.reals and self.reals[output] else self.relative
 
     def frames(self, count: int, seed: int) -> tuple[Frame, ...]:
-        """Random inputs; the same for the same seed, and the first ones the same for any count."""
+        """Random inputs; the same for the same seed, and the first ones the same for any count. Where frames
+        are recorded, the first ones of these.
+        """
+        if self.recorded:
+            return self.recorded[:count]
         return tuple(
             tuple(
                 _random(terminal, np.random.default_rng((seed, number, index)))

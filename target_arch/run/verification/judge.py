@@ -48,6 +48,7 @@ def judged(
         rule=rule,
         seed=seed,
         frames=len(answers),
+        recorded=bool(reference.recorded),
         outputs=len(answers) * len(reference.units),
         equal=equal,
         equal_to=mode,

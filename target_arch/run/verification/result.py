@@ -33,7 +33,7 @@ class Verification(VerificationEntry):
                 f"verification {'passed' if self.passed else 'FAILED'}",
                 f"  reference           {self.reference}",
                 f"  rule                {self.rule}",
-                f"  inputs              {self.frames} random frames, seed {self.seed}",
+                f"  inputs              {self._frames()}",
                 f"  bit-equal           {self.equal} of {self.outputs} outputs{self._mode()}",
                 f"  largest difference  {self.largest:g}{self._allowed()}",
                 *(() if self.floats is None else (_of_floats(self.floats),)),
@@ -42,6 +42,13 @@ class Verification(VerificationEntry):
                 *(() if self.layers is None else (f"  operators           {summary(self.layers)}",)),
                 "",
             )
+        )
+
+    def _frames(self) -> str:
+        return (
+            f"{self.frames} recorded frames"
+            if self.recorded
+            else f"{self.frames} random frames, seed {self.seed}"
         )
 
     def _allowed(self) -> str:

@@ -17,10 +17,14 @@ from target_arch.run.execute.programs import run_frames, run_self_test
 from target_arch.run.references.find import reference_for
 from target_arch.run.references.reference import Frame, Reference
 from target_arch.run.tools.toolchain import Compiler
+from target_arch.run.verification.inputs import CallersInputs
 from target_arch.run.verification.judge import judged, same_model
 from target_arch.run.verification.layer import Layers
 from target_arch.run.verification.layers import verify_layers
 from target_arch.run.verification.result import BY_OPERATOR, Verification
+
+RANDOM = CallersInputs()
+"""Random inputs in the ranges that follow from the model."""
 
 
 class BuildOptions(TypedDict, total=False):
@@ -56,13 +60,15 @@ def verify_models(
     record: bool = True,
     planned: Lowered | None = None,
     layers: bool = False,
+    inputs: CallersInputs = RANDOM,
     **how: Unpack[BuildOptions],
 ) -> dict[str, Verification]:
     """Build the bundle in `directory`, run it on `count` random inputs and its own vectors, and compare.
 
     `models` are the model files by the names that they were compiled under; a single one may be called
-    otherwise. Each model runs once in every frame, one after the other; the frames of a model with states are
-    one sequence, from its initial states on. `how` is for `build`.
+    otherwise. With `inputs` frames are the caller's, or random in ranges of theirs. Each model runs once in
+    every frame, one after the other; the frames of a model with states are one sequence, from its initial
+    states on. `how` is for `build`.
 
     `planned` is the only model of the bundle, as it was compiled for the host port. Its operators are
     compared one by one with `layers` (DiagnosticError without `planned`), and where the reference's rule
@@ -77,7 +83,8 @@ def verify_models(
         message = "operators are compared as they were compiled, a bundle alone has only their C"
         raise refusal("no-operators", directory, message, "compile again, with the same options")
     files = _by_name(models, read_manifest(directory), directory)
-    references = _references(files, read_manifest(directory))
+    references = inputs.applied(_references(files, read_manifest(directory)), read_manifest(directory), count)
+    count = min([count, *(len(each.recorded) for each in references.values() if each.recorded)])
     executable = build(directory, **how)
     found = compare_models(references, executable, count=count, seed=seed)
     if planned is not None:

@@ -122,6 +122,7 @@ def test_verify_writes_the_manifest(
         "largest": 0.0,
         "outputs": 5,
         "passed": True,
+        "recorded": False,
         "reference": "the arithmetic of this file",
         "relative": 0.0,
         "rule": "every bit equal",
