@@ -1,8 +1,9 @@
 """Overlap within the memory that is left: the steps of a fitted model in a faster order.
 
 The fitted steps run one partition after the other. Their items are put in an order that overlaps
-(`list_order`), and memory is planned again. If it overflows, no buffer begins early in the memory that
-overflowed; if that does not help either, the fitted steps stay. So overlap never costs capacity.
+(`list_order`), as they are and with copies cut (`cut_copies`), and memory is planned again for the faster of
+both, then for the other. If both overflow, no buffer begins early in the memory that overflowed; if that does
+not help either, the fitted steps stay. So overlap never costs capacity.
 """
 
 from collections.abc import Sequence
@@ -20,6 +21,7 @@ from target_arch.stages.paths.routes import PICO
 from target_arch.stages.program.homes import TensorHomes
 from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.program.program import Program
+from target_arch.stages.steps.cut_copies import cut_copies
 from target_arch.stages.steps.fit import Fitted
 from target_arch.stages.steps.list_order import OrderProblem, list_order, problem
 from target_arch.stages.steps.order import steps_of
@@ -50,38 +52,55 @@ class _Run:
 def overlapped(work: PartialLowering, settled: Fitted) -> Fitted:
     """The fitted model with a simulated run, and with steps that overlap if these are faster and fit."""
     times = Times(work)
-    given = problem(work, settled.program, times)
+    given = _problems(work, settled.program, times)
     alone = _run(work, settled.steps, times)
     held: tuple[Arena, ...] = ()
     for _ in range(TRIES):
-        found = _run(work, _steps(work, settled.homes, given, times, held), times)
-        if found.makespan >= alone.makespan:
+        full: Arena | None = None
+        for found in _faster(work, settled.homes, given, times, held, alone):
+            try:
+                plan = work.setting.planner.plan(found.steps.buffers, capacities(work.soc))
+            except DoesNotFitError as refusal:
+                full = refusal.pool
+            else:
+                execution = _execution(work, times, found, alone, _overlap_text(held))
+                return evolve(settled, steps=found.steps, plan=plan, execution=execution)
+        if full is None or full in held:
             break
-        try:
-            plan = work.setting.planner.plan(found.steps.buffers, capacities(work.soc))
-        except DoesNotFitError as refusal:
-            if refusal.pool in held:
-                break
-            held = (*held, refusal.pool)
-        else:
-            return evolve(
-                settled,
-                steps=found.steps,
-                plan=plan,
-                execution=_execution(work, times, found, alone, _overlap_text(held)),
-            )
+        held = (*held, full)
     return evolve(settled, execution=_execution(work, times, alone, alone, _instead(held)))
+
+
+def _problems(work: PartialLowering, program: Program, times: Times) -> tuple[OrderProblem, ...]:
+    """The program as it is, and with its copies cut where that changes anything."""
+    programs = (program, cut_copies(program, times))
+    return tuple(problem(work, each, times) for each in programs[: 1 + (programs[1] is not program)])
+
+
+def _faster(
+    work: PartialLowering,
+    homes: TensorHomes,
+    given: Sequence[OrderProblem],
+    times: Times,
+    held: Sequence[Arena],
+    alone: _Run,
+) -> list[_Run]:
+    """The runs that overlap and are faster than one partition after the other, the fastest first; the last is
+    that of the program as it is, so its refusal tells what is full.
+    """
+    plain, *others = (_run(work, _steps(work, homes, each, times, held), times) for each in given)
+    better = [run for run in others if run.makespan < plain.makespan]
+    return [run for run in (*better, plain) if run.makespan < alone.makespan]
 
 
 def fastest(work: PartialLowering, program: Program, homes: TensorHomes, times: Times) -> Execution:
     """A simulated run of a program whose memory is not planned: its steps in an order that overlaps, or one
     partition after the other where that is not slower.
     """
-    given = problem(work, program, times)
     alone = _run(work, steps_of(work, program, homes, times), times)
-    beside = _run(work, _steps(work, homes, given, times, ()), times)
-    if beside.makespan < alone.makespan:
-        return _execution(work, times, beside, alone, FULL)
+    runs = _faster(work, homes, _problems(work, program, times), times, (), alone)
+    if runs:
+        return _execution(work, times, runs[0], alone, FULL)
     return _execution(work, times, alone, alone, _instead(()))
 
 
