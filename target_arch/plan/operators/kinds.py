@@ -276,7 +276,7 @@ class OperatorKind(StrEnum):
                 Role(name="multiplier", meaning="and"),
                 Role(name="shift", meaning="(of `sigmoid` and `tanh`: to the unit of their table)"),
             ),
-            element_work=2.0,
+            element_work=6.0,
             arithmetics=INTEGERS,
             oracle=True,
         ),

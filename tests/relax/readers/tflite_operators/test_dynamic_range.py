@@ -249,7 +249,7 @@ def test_weights_keep_their_bytes(tmp_path: Path) -> None:
     path.write_bytes(layers.file.content())
     pools = compile_model(CompileRequest(model_path=path, soc=read_soc("mcu_m7"))).manifest.pools
     assert isinstance(pools, dict)
-    constants = sum(pool["peak"] for name, pool in pools.items() if name.endswith(".constants"))
+    constants = sum(pool.peak for name, pool in pools.items() if name.endswith(".constants"))
     assert 64 * 32 <= constants < 64 * 32 + 1024
 
 
