@@ -1,6 +1,7 @@
 """Sums of products with constant weights: their groups of channels, and what plain kernels leave out."""
 
 from target_arch.plan.model import Model, Operator
+from target_arch.plan.operators.facts import Arithmetic
 from target_arch.plan.operators.kinds import OperatorKind
 
 _WIDE = ("int16", "int64")
@@ -14,12 +15,23 @@ def groups_of(operator: Operator, model: Model) -> int:
     return x[-1] // w[-1]
 
 
+def is_hybrid(operator: Operator, model: Model) -> bool:
+    """Whether a sum of products has int8 weights and floats, which it brings to eight bits as it runs, on a
+    grid of the extremes of each row or image.
+    """
+    if not operator.facts.weighted or operator.arithmetic is not Arithmetic.FLOAT:
+        return False
+    return model.tensors[operator.constants[0]].dtype == "int8"
+
+
 def beyond_plain(operator: Operator, model: Model) -> str | None:
     """The reason why a sum of products is not in the plain form: values of 8 bits or floats, one group of
     channels, weights without zero point, sums of 32 bits. None for the plain form.
 
     Kernels and engines that know the plain form alone have to refuse all others.
     """
+    if is_hybrid(operator, model):
+        return "floats times int8 weights"
     groups = groups_of(operator, model)
     if groups > 1:
         return f"{groups} groups of channels"

@@ -16,6 +16,8 @@ from target_arch.backends.plain_c.channels.weighted import weighted_block
 from target_arch.backends.plain_c.kernels.pick import pick
 from target_arch.backends.plain_c.stripes.convolution import convolution as striped
 from target_arch.backends.plain_c.stripes.real_convolution import real_convolution
+from target_arch.backends.plain_c.stripes.units import rowwise
+from target_arch.backends.plain_c.stripes.windows import columns_of, window_of
 from target_arch.backends.quantized import refusal as engine_refusal
 from target_arch.plan import arithmetic
 from target_arch.plan.products import beyond_plain
@@ -65,6 +67,24 @@ def test_engines_refuse_it(backend: Backend, form: str) -> None:
     model = special(form)
     on = bench("conv2d_engine", {"bram": 65536})
     assert backend.supports(on.question(model.operators[0], model)) is not None
+
+
+@pytest.mark.parametrize("form", ["int8", "depthwise", "dense"])
+def test_what_needs_a_whole_image_is_not_taken_apart(form: str) -> None:
+    """Floats times int8 weights: their grid is that of the extremes of all values."""
+    model = special(form)
+    reals = {
+        name: tensor if name == "w" else evolve(tensor, dtype="float32", quantization=None)
+        for name, tensor in model.tensors.items()
+    }
+    mixed = evolve(model, tensors=reals, operators=(evolve(model.operators[0], arithmetic="float"),))
+    (operator,) = mixed.operators
+    assert beyond_plain(operator, mixed) == "floats times int8 weights"
+    assert window_of(operator, mixed) is None
+    assert columns_of(operator, mixed) is None
+    for isa in InstructionSet:
+        assert pick(operator, None, mixed, isa).kernel is None
+        assert rowwise(operator, None, mixed, isa) is None
 
 
 @pytest.mark.parametrize("form", ["groups", "groups of one pixel"])

@@ -6,6 +6,7 @@ The rates are assumptions for a small GPU and kernels without shared memory; mea
 from target_arch.backend.contract import Option, Question
 from target_arch.backends.plain_c import support
 from target_arch.plan.operators.facts import Lowering
+from target_arch.plan.products import is_hybrid
 
 RATE = Option(
     name="macs_per_cycle",
@@ -21,4 +22,6 @@ def refusal(question: Question) -> str | None:
     """The reason why not, or None."""
     if question.operator.facts.lowering in (Lowering.TVM, Lowering.COPIES):
         return "operators without a definition of our own are not bound to threads"
+    if is_hybrid(question.operator, question.model):
+        return "floats times int8 weights: their grids are found by one thread"
     return support.refusal(question)

@@ -14,6 +14,7 @@ from attrs import evolve, frozen
 from target_arch.plan.kernels import Access, Operand
 from target_arch.plan.model import DTYPE_BYTES, Model, Operator
 from target_arch.plan.operators.facts import Aliasing, Structure
+from target_arch.plan.products import is_hybrid
 
 _WRITERS = (Structure.PRODUCTS, Structure.POOL)
 """Their definitions run over channels in the innermost loop."""
@@ -87,6 +88,8 @@ def written_through(operators: Sequence[Operator], model: Model) -> dict[str, Co
 
 
 def _writes_rows(operator: Operator, slot: ConcatSlice, model: Model) -> bool:
+    if is_hybrid(operator, model):
+        return False
     return operator.facts.structure in _WRITERS and model.tensors[operator.output].shape[-1] == slot.run
 
 

@@ -35,6 +35,7 @@ _DILATION = Role(name="dilation", meaning="(h, w)")
 _IMAGE = (Role(name="x", meaning="[N,H,W,C]"),)
 _ANY = (Role(name="x", meaning="of any shape"),)
 _BIAS = Role(name="bias", meaning="[O]")
+_SYMMETRIC = Role(name="symmetric", meaning="(of floats times int8 weights: whether zero points are 0)")
 
 _OPAQUE = Facts(
     inputs=(Role(name="x", meaning="any number, of any shape"),),
@@ -136,7 +137,7 @@ class OperatorKind(StrEnum):
             _PRODUCTS,
             inputs=_IMAGE,
             constants=(Role(name="weight", meaning="[O,KH,KW,C / groups]"), _BIAS),
-            attributes=(*_STEPS, _DILATION, Role(name="groups", meaning="(1)"), ACTIVATION),
+            attributes=(*_STEPS, _DILATION, Role(name="groups", meaning="(1)"), _SYMMETRIC, ACTIVATION),
             layout=LayoutRule.IMAGE,
             weight_taps=(1, 2, 3),
             kernel_axes=(1, 2),
@@ -152,6 +153,7 @@ class OperatorKind(StrEnum):
                 *_STEPS,
                 _DILATION,
                 Role(name="depth_multiplier", meaning="(O / C)"),
+                _SYMMETRIC,
                 ACTIVATION,
             ),
             layout=LayoutRule.IMAGE,
@@ -181,7 +183,7 @@ class OperatorKind(StrEnum):
             _PRODUCTS,
             inputs=(Role(name="x", meaning="of any shape; its last `in_features` elements are a row"),),
             constants=(Role(name="weight", meaning="[O,I]"), _BIAS),
-            attributes=(Role(name="in_features", meaning="(I)"), ACTIVATION),
+            attributes=(Role(name="in_features", meaning="(I)"), _SYMMETRIC, ACTIVATION),
             layout=LayoutRule.MATRIX,
             output_shape=OutputShape.FREE,
             weight_taps=(1,),

@@ -16,8 +16,9 @@ from tvm import te, tirx
 from target_arch.plan.arithmetic import Requantization, any_requantization
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.facts import Arithmetic
-from target_arch.plan.products import groups_of
+from target_arch.plan.products import groups_of, is_hybrid
 from target_arch.plan.windows import required_windows, written_windows
+from target_arch.relax.definitions import hybrid
 from target_arch.relax.te.definition import (
     Axes,
     Definition,
@@ -87,6 +88,8 @@ def conv2d(operator: Operator, model: Model, tail: Tail | None = None) -> Defini
     """Convolution NHWC with weights [O,KH,KW,C / groups]. A 1x1 kernel that steps over every pixel is a dense
     layer on rows.
     """
+    if is_hybrid(operator, model):
+        return hybrid.conv2d(operator, model)
     x, w = tensor_of(model, operator, 0), tensor_of(model, operator, 1)
     n, height, width, _ = x.shape
     o, *kernel, channels = w.shape
@@ -133,6 +136,8 @@ def conv2d_transpose(operator: Operator, model: Model, tail: Tail | None = None)
 
 def dense(operator: Operator, model: Model, tail: Tail | None = None) -> Definition:
     """Rows of `in_features` values times weights [O, I]."""
+    if is_hybrid(operator, model):
+        return hybrid.dense(operator, model)
     x, w = tensor_of(model, operator, 0), tensor_of(model, operator, 1)
     return _rows(operator, model, (prod(x.shape) // w.shape[1], w.shape[1], w.shape[0]), tail)
 
@@ -141,6 +146,8 @@ def depthwise_conv2d(operator: Operator, model: Model, tail: Tail | None = None)
     """Depthwise convolution NHWC with weights [KH, KW, O]; output channel k reads input channel k /
     multiplier.
     """
+    if is_hybrid(operator, model):
+        return hybrid.depthwise_conv2d(operator, model)
     x, w = tensor_of(model, operator, 0), tensor_of(model, operator, 1)
     *kernel, o = w.shape
     each = o // x.shape[3]

@@ -44,7 +44,7 @@ def rows(builder: Any, x: Any, *, symmetric: bool) -> Rows:
     least, most = (builder.emit(find(x, axis=[1], keepdims=True)) for find in (relax.op.min, relax.op.max))
     scale, inverse, zero = (
         builder.emit_te(_of_extremes(element), least, most, primfunc_name_hint="row_grid")
-        for element in _elements(symmetric)
+        for element in elements(symmetric=symmetric)
     )
     values = builder.emit_te(_quantized(symmetric), x, inverse, zero, primfunc_name_hint="row_values")
     return Rows(values=values, scale=scale, zero=zero)
@@ -52,10 +52,11 @@ def rows(builder: Any, x: Any, *, symmetric: bool) -> Rows:
 
 def grid(least: Any, most: Any, *, symmetric: bool) -> tuple[Any, ...]:
     """Scale, its inverse and zero point of a row, from its extremes."""
-    return tuple(element(least, most) for element in _elements(symmetric))
+    return tuple(element(least, most) for element in elements(symmetric=symmetric))
 
 
-def _elements(symmetric: bool) -> tuple[Element, ...]:
+def elements(*, symmetric: bool) -> tuple[Element, ...]:
+    """Scale, its inverse and zero point, each from the extremes of a row."""
     return _SYMMETRIC if symmetric else _ASYMMETRIC
 
 

@@ -6,6 +6,7 @@ from target_arch.backends.plain_c.kernels.text import Inlined
 from target_arch.plan.kernels import MOST_OPERANDS
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.facts import Structure
+from target_arch.plan.products import is_hybrid
 
 _OUTPUT_AND_SCRATCH = 2
 """Operands of a region beside those that it reads."""
@@ -15,7 +16,7 @@ def joinable(one: Operator, other: Operator, model: Model) -> bool:
     """True where the second alone reads the first's output, once, and another activation of that shape and
     type.
     """
-    if not one.facts.weighted or other.facts.structure is not Structure.BROADCAST:
+    if not one.facts.weighted or is_hybrid(one, model) or other.facts.structure is not Structure.BROADCAST:
         return False
     if one.arithmetic != other.arithmetic or model.uses[one.output] != 1:
         return False

@@ -5,13 +5,18 @@ from target_arch.backends.plain_c.stripes.schedule import FusedOperators
 from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.plan.operators.window import Window
+from target_arch.plan.products import is_hybrid
 from target_arch.plan.regions.patches import ColumnWindow
 from target_arch.plan.regions.stripes import RowWindow
 from target_arch.plan.windows import windows_of
 
 
 def window_of(operator: Operator, model: Model) -> RowWindow | None:
-    """The rows of its first input that an operator needs; None where its kind does not go over rows."""
+    """The rows of its first input that an operator needs; None where it does not go over rows, or needs
+    all of them first, for a grid.
+    """
+    if is_hybrid(operator, model):
+        return None
     image = rows_of(model.tensors[operator.inputs[0]])
     if operator.kind is OperatorKind.DENSE:
         return RowWindow.equal(image) if _row_by_row(operator, model) else None
@@ -23,6 +28,8 @@ def window_of(operator: Operator, model: Model) -> RowWindow | None:
 
 def columns_of(operator: Operator, model: Model) -> ColumnWindow | None:
     """The columns of its first input that an operator from image to image needs; None for other operators."""
+    if is_hybrid(operator, model):
+        return None
     image = operator.inputs[0]
     if operator.facts.elementwise:
         columns = model.tensors[image].shape[2]

@@ -9,6 +9,8 @@ import numpy as np
 from attrs import evolve
 from tvm import relax
 
+from target_arch.plan.model import Attribute, Quantization
+from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.plan.windows import Windows
 from target_arch.relax.readers.tflite_operators.grids import bounds
 from target_arch.relax.readers.tflite_operators.site import TFLiteOperand, TFLiteOperator
@@ -29,26 +31,56 @@ def brings(x: TFLiteOperand, weight: TFLiteOperand) -> bool:
 
 
 def convolution(site: TFLiteOperator, weight: TFLiteOperand, windows: Windows, activation: int) -> Any:
-    """Images of a batch are rows; symmetric where the weights have a single scale, as LiteRT has it."""
-    element = dynamic_range.in_image(windows)
-    channels, several = site.x.shape[3], len(_weight_scales(weight)) > 1
-    if site.operator == "DEPTHWISE_CONV_2D":
-        product = dynamic_range.depthwise_product(element, site.out.shape[3] // channels)
-        terms, symmetric = weight.shape[1:3], False
-    else:
-        if weight.shape[3] != channels:
-            raise NotConverted("groups of channels, with activations in floats and weights in int8")
-        product, terms, symmetric = dynamic_range.convolution_product(element), weight.shape[1:], not several
-    made = rows(site, site.x.expr, (site.x.shape[0], math.prod(site.x.shape[1:])), symmetric=symmetric)
-    values = site.builder.emit(relax.op.reshape(made.values, site.x.shape))
-    layer = dynamic_range.SumOfProducts(
-        name=site.operator.lower(),
-        shape=site.out.shape,
-        terms=terms,
-        product=product,
-        ends=bounds(activation),
+    """Images of a batch have grids of their own; symmetric where the weights have a single scale, as LiteRT
+    has it.
+    """
+    rows, columns = windows
+    channels, deep = site.x.shape[3], site.operator == "DEPTHWISE_CONV_2D"
+    attributes: dict[str, Attribute] = {
+        "strides": (rows.stride, columns.stride),
+        "dilation": (rows.dilation, columns.dilation),
+        "padding": (rows.before, columns.before, rows.after, columns.after),
+    }
+    if deep:
+        attributes |= {"depth_multiplier": site.out.shape[3] // channels, "symmetric": False}
+        return _stated(
+            site, OperatorKind.DEPTHWISE_CONV2D, (weight, weight.constant[0], 2), activation, attributes
+        )
+    if weight.shape[3] != channels:
+        raise NotConverted("groups of channels, with activations in floats and weights in int8")
+    attributes["symmetric"] = len(_weight_scales(weight)) == 1
+    return _stated(site, OperatorKind.CONV2D, (weight, weight.constant, 0), activation, attributes)
+
+
+_ACTIVATIONS = {(None, None): "none", (0.0, None): "relu", (0.0, 6.0): "relu6"}
+
+
+def _stated(
+    site: TFLiteOperator,
+    kind: OperatorKind,
+    weight: tuple[TFLiteOperand, Array, int],
+    activation: int,
+    attributes: dict[str, Attribute],
+) -> Any:
+    """A sum of products as its kind; `weight` are the weights in the file, as the kind wants them, and the
+    axis of their outputs there.
+    """
+    operand, values, axis = weight
+    scales = _weight_scales(operand)
+    bias = site.optional_tensor(2)
+    added = np.zeros(values.shape[axis], np.float32) if bias is None else bias.constant.reshape(-1)
+    grid = Quantization(scale=scales, zero_point=(0,) * len(scales), axis=axis if len(scales) > 1 else None)
+    ends = bounds(activation)
+    known = _ACTIVATIONS.get(ends)
+    product = site.stated(
+        kind,
+        (site.x.expr, values, added.astype(np.float32)),
+        (None, grid),
+        **attributes,
+        activation=known or "none",
     )
-    return _weighted(site, weight, layer, evolve(made, values=values))
+    least, most = -math.inf if ends[0] is None else ends[0], math.inf if ends[1] is None else ends[1]
+    return product if known else relax.op.clip(site.builder.emit(product), least, most)
 
 
 def transposed_convolution(
@@ -72,18 +104,13 @@ def transposed_convolution(
 
 
 def fully_connected(site: TFLiteOperator, weight: TFLiteOperand, options: Any) -> Any:
-    """FULLY_CONNECTED on tensors of any rank."""
-    outputs, inputs = weight.shape
-    shape = math.prod(site.x.shape) // inputs, inputs
-    layer = dynamic_range.SumOfProducts(
-        name=site.operator.lower(),
-        shape=(shape[0], outputs),
-        terms=(inputs,),
-        product=dynamic_range.dense_product,
-        ends=bounds(int(options.FusedActivationFunction())),
-    )
-    made = rows(site, site.x.expr, shape, symmetric=not options.AsymmetricQuantizeInputs())
-    return relax.op.reshape(_weighted(site, weight, layer, made), site.out.shape)
+    """FULLY_CONNECTED on tensors of any rank: every row has a grid of its own."""
+    attributes: dict[str, Attribute] = {
+        "in_features": weight.shape[1],
+        "symmetric": not options.AsymmetricQuantizeInputs(),
+    }
+    activation = int(options.FusedActivationFunction())
+    return _stated(site, OperatorKind.DENSE, (weight, weight.constant, 0), activation, attributes)
 
 
 def batch_matmul(site: TFLiteOperator, weight: TFLiteOperand, options: Any) -> Any:
