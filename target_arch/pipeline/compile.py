@@ -47,6 +47,7 @@ from target_arch.relax.operators.moved import with_own_outputs
 from target_arch.relax.operators.program import RelaxProgram
 from target_arch.run.references.find import self_test
 from target_arch.soc.model import MemoryMode, SoC
+from target_arch.stages.check.meaning.check import check_imported
 from target_arch.stages.check.models import check_models
 from target_arch.stages.errors import DoesNotFitError, PlacementError
 from target_arch.stages.lowering.ladder import lower_in_order
@@ -275,7 +276,7 @@ def _lower(prepared: PreparedModel, *, advised: bool = True) -> Lowered:
     request, backends, model = prepared.request, prepared.backends, prepared.model
     wish, policies = request.lowering_order or None, prepared.plug_ins.policies
     lowerer = Lowerer(request.soc, backends, prepared.program, request.tuning, request.optimize)
-    return lower_in_order(
+    lowered = lower_in_order(
         setting=setting,
         place=lambda rules: _place(request, setting, backends, model, rules),
         order=lambda graph: lowering_order(graph, setting.soc, setting.codegens, wish, policies),
@@ -284,6 +285,8 @@ def _lower(prepared: PreparedModel, *, advised: bool = True) -> Lowered:
         advance=lowerer.advance,
         advised=advised,
     )
+    check_imported(model, lowered.graph)
+    return lowered
 
 
 def _place(

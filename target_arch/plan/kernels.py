@@ -183,6 +183,9 @@ class DeviceFunction:
     threads: int
 
 
+TENSOR_ALIGNMENT = 16
+"""Bytes to which every tensor is aligned, so that kernels may use vector loads."""
+
 MOST_OPERANDS = 32
 """The operands that a function in C may have: `TA_MAX_OPERANDS` of the runtime."""
 

@@ -18,7 +18,7 @@ from target_arch.stages.check.rules import at_rest
 from target_arch.stages.check.rules.aliases import EqualBytes, Holders
 from target_arch.stages.check.rules.contents import WrittenBytes
 from target_arch.stages.check.rules.copies import copy_faults
-from target_arch.stages.check.rules.faults import Fault
+from target_arch.stages.check.rules.faults import Fault, at, described
 from target_arch.stages.check.rules.instances import Instances
 from target_arch.stages.check.rules.itself import own_faults
 from target_arch.stages.check.rules.lives import Lives
@@ -52,7 +52,7 @@ def check(
     are read after it was written.
     """
     unfound = (("wrong-state", said) for said in state_faults(soc, steps, plan, states))
-    faults = (*_faults(soc, steps, plan, sizes, parts), *_at("memory plan", unfound))
+    faults = (*_faults(soc, steps, plan, sizes, parts), *at("memory plan", unfound))
     if faults:
         raise CheckError(faults)
 
@@ -61,23 +61,19 @@ def _faults(
     soc: SoC, order: StepOrder, plan: MemoryPlan, sizes: Mapping[str, int], parts: Iterable[EqualBytes]
 ) -> Iterator[Diagnostic]:
     replay = _Replay(soc, order, plan)
-    yield from _at("memory plan", at_rest.offsets(soc, order, plan))
-    yield from _at("memory plan", at_rest.sizes(order.buffers, sizes))
-    yield from _at("memory plan", replay.holders.resting(plan, sizes, parts))
-    yield from _at("memory plan", at_rest.ends(order))
-    yield from _at("memory plan", at_rest.owners(soc, order))
-    yield from _at("memory plan", at_rest.unseen(soc, order))
+    yield from at("memory plan", at_rest.offsets(soc, order, plan))
+    yield from at("memory plan", at_rest.sizes(order.buffers, sizes))
+    yield from at("memory plan", replay.holders.resting(plan, sizes, parts))
+    yield from at("memory plan", at_rest.ends(order))
+    yield from at("memory plan", at_rest.owners(soc, order))
+    yield from at("memory plan", at_rest.unseen(soc, order))
     for number, step in enumerate(order.steps):
         for fault in replay.step(number, step):
-            yield from _at(_described(number, step), (fault,))
-    yield from _at("end of run", replay.end())
-    yield from _at("memory plan", replay.lives.faults())
-    yield from _at("memory plan", sharing(order, plan, replay.lives, replay.in_place))
-    yield from _at("memory plan", at_rest.capacities(soc, order.buffers, plan))
-
-
-def _at(place: str, faults: Iterable[Fault]) -> Iterator[Diagnostic]:
-    return (Diagnostic(rule=rule, place=place, message=message) for rule, message in faults)
+            yield from at(described(number, step), (fault,))
+    yield from at("end of run", replay.end())
+    yield from at("memory plan", replay.lives.faults())
+    yield from at("memory plan", sharing(order, plan, replay.lives, replay.in_place))
+    yield from at("memory plan", at_rest.capacities(soc, order.buffers, plan))
 
 
 class _Replay:
@@ -140,14 +136,3 @@ class _Replay:
             yield from copy_faults(self._soc, step, self._buffers, self._plan)
         else:
             yield from self._instances.dispatch(step, self._buffers)
-
-
-def _described(number: int, step: Step) -> str:
-    """A step as the place of a fault."""
-    if isinstance(step, Dispatch):
-        return f"step {number} (dispatch {step.operator} on {step.instance})"
-    if isinstance(step, Copy):
-        return f"step {number} (copy {step.source.of} to {step.target.of})"
-    if isinstance(step, Wait):
-        return f"step {number} (wait {step.event})"
-    return f"step {number} (load {step.instance})"

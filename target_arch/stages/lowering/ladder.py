@@ -21,6 +21,7 @@ from target_arch.plan.model import Model
 from target_arch.plan.orders import LoweringOrder
 from target_arch.plan.partitions import Candidate, PartitionGraph
 from target_arch.soc.model import Instance, SoC
+from target_arch.stages.check.meaning.check import check_meaning
 from target_arch.stages.check.plan import check
 from target_arch.stages.check.rules.aliases import parts
 from target_arch.stages.errors import DoesNotFitError, PlacementError
@@ -118,6 +119,7 @@ def _climbed(
         if passed.settled is not None:
             settled, known = passed.settled, sizes(graph, passed.kernels)
             check(soc, settled.steps, settled.plan, known, parts(graph.model), graph.model.states)
+            check_meaning(graph, passed.kernels, settled.steps, settled.plan)
             check_stripes(graph, passed.kernels)
             return _lowered(graph, slots, passed, settled, tuple(ladder.attempts))
         ladder.climb(graph.model, passed.refused)

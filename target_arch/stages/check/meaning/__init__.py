@@ -1,0 +1,1 @@
+"""Translation validation: what the steps compute is what the kernels and the model say."""

@@ -1,0 +1,309 @@
+"""Kernels that do not compute what the model says."""
+
+from collections.abc import Callable
+
+import pytest
+from attrs import evolve
+
+from target_arch.plan.kernels import Call, CFunction, Kernel, LocalBuffer, Move, Operand, Slice
+from target_arch.plan.lowered import Lowered
+from target_arch.plan.model import Model, Operator, Tensor
+from target_arch.stages.check.meaning.check import check_imported
+from target_arch.stages.errors import CheckError
+from tests.stages import chips
+from tests.stages.check.meaning.two import ALONE, EDGE, kernel, said
+from tests.stages.lowering.test_ladder import lowered
+
+Actions = Callable[[list[Move | Call]], list[Move | Call]]
+
+
+def actions(result: Lowered, operator: str, change: Actions) -> Lowered:
+    return kernel(result, operator, lambda each: evolve(each, actions=tuple(change(list(each.actions)))))
+
+
+def at(operator: str, number: int, **facts: object) -> Lowered:
+    """The kernel of the host with one operand of an operator's call changed."""
+
+    def change(found: list[Move | Call]) -> list[Move | Call]:
+        which = next(
+            n for n, each in enumerate(found) if isinstance(each, Call) and each.operator == operator
+        )
+        call = found[which]
+        assert isinstance(call, Call)
+        operands = list(call.operands)
+        operands[number] = evolve(operands[number], **facts)  # type: ignore[arg-type]
+        found[which] = evolve(call, operands=tuple(operands))
+        return found
+
+    return actions(ALONE, operator, change)
+
+
+def less(operator: str) -> Lowered:
+    """The kernel of the host without the calls of an operator."""
+
+    def change(found: list[Move | Call]) -> list[Move | Call]:
+        return [each for each in found if not (isinstance(each, Call) and each.operator == operator)]
+
+    return actions(ALONE, operator, change)
+
+
+def partitioned(change: Callable[[tuple[Operator, ...]], tuple[Operator, ...]]) -> Lowered:
+    """The only partition of the host with other operators."""
+    (partition,) = ALONE.graph.partitions
+    parts = (evolve(partition, operators=change(partition.operators)),)
+    return evolve(ALONE, graph=evolve(ALONE.graph, partitions=parts))
+
+
+def functions(
+    *parameters: str, over: tuple[str, ...] = (), pairs: tuple[tuple[int, int], ...] = ()
+) -> Lowered:
+    """The host's kernel with a definition of the function of `y` and `z`."""
+    made = CFunction(name="f_other", parameters=parameters, text="", in_place=pairs)
+    result = at("y", 2, over=over)
+    return kernel(result, "y", lambda each: evolve(each, functions=(made,)))
+
+
+def also(found: Kernel, operator: str, number: int, of: str) -> Kernel:
+    """The kernel with another tensor as an operand of an operator's call."""
+    changed = []
+    for each in found.actions:
+        if isinstance(each, Call) and each.operator == operator:
+            operands = [evolve(o, of=of) if n == number else o for n, o in enumerate(each.operands)]
+            changed.append(evolve(each, operands=tuple(operands)))
+        else:
+            changed.append(each)
+    return evolve(found, actions=tuple(changed))
+
+
+IN, OUT = "const int8_t *", "int8_t *"
+
+FAULTS: dict[str, tuple[Lowered, list[str]]] = {
+    "nothing": (ALONE, []),
+    "another input": (
+        at("b", 0, of="p"),
+        [
+            "operator b in partition p0: error: `b` is made from `p` [wrong-operand]",
+            "operator b in partition p0: error: `b` is made without `q` [wrong-operand]",
+        ],
+    ),
+    "the weights of another operator": (
+        at("b", 1, of="a.w"),
+        [
+            "operator b in partition p0: error: `b` is made from `a.w` [wrong-operand]",
+        ],
+    ),
+    "an operand twice instead of two": (
+        at("y", 1, of="s"),
+        [
+            "operator y in partition p0: error: `y` is made without `t` [wrong-operand]",
+            "call 4 of partition p0: error: it reads `s`, `s` in another order than its operators "
+            "[wrong-operand]",
+        ],
+    ),
+    "operands in another order": (
+        kernel(at("y", 0, of="t"), "y", lambda each: also(each, "y", 1, "s")),
+        [
+            "call 4 of partition p0: error: it reads `t`, `s` in another order than its operators "
+            "[wrong-operand]"
+        ],
+    ),
+    "half of a result": (
+        at("z", 2, bytes=511),
+        ["operator z in partition p0: error: `z` is not written entirely [incomplete-tensor]"],
+    ),
+    "a tensor read before it is written": (
+        actions(ALONE, "y", lambda found: [found[4], *found[:4], *found[5:]]),
+        [
+            "operator y in partition p0: error: `y` is made without `s` [wrong-operand]",
+            "operator y in partition p0: error: `y` is made without `t` [wrong-operand]",
+        ],
+    ),
+    "an output that is never computed": (
+        less("z"),
+        ["the kernels: error: `z` is never computed [missing-tensor]"],
+    ),
+    "a next value that is never stored": (
+        less("store_d_next"),
+        ["the kernels: error: `d_next` is never computed [missing-tensor]"],
+    ),
+    "a copy of another tensor": (
+        at("store_d_next", 0, of="s"),
+        ["operator store_d_next in partition p0: error: `d_next` is no copy of `t` [wrong-operand]"],
+    ),
+    "an operator left out": (
+        partitioned(lambda found: found[:-1]),
+        [
+            "the partitions: error: operator `store_d_next` is in 0 partitions [wrong-operator]",
+        ],
+    ),
+    "an operator twice": (
+        partitioned(lambda found: (*found, found[0])),
+        ["the partitions: error: operator `a` is in 2 partitions [wrong-operator]"],
+    ),
+    "another operator": (
+        partitioned(lambda found: (*found[:-1], evolve(found[-1], inputs=("s",)))),
+        [
+            "the partitions: error: operator `store_d_next` is not that of the model [wrong-operator]",
+            "operator store_d_next in partition p0: error: `d_next` is no copy of `s` [wrong-operand]",
+        ],
+    ),
+    "the parameters of a function": (functions(IN, IN, OUT), []),
+    "one too few": (
+        functions(IN, OUT),
+        [f"call {n} of partition p0: error: `f_other` has 2 parameters [wrong-operand]" for n in (4, 5)],
+    ),
+    "one of another type": (
+        functions(IN, "const int32_t *", OUT),
+        [
+            "call 4 of partition p0: error: parameter 1 of `f_other` is `const int32_t *` for "
+            "`t: int8[512]` [wrong-operand]",
+            "call 5 of partition p0: error: parameter 1 of `f_other` is `const int32_t *` for "
+            "`s: int8[512]` [wrong-operand]",
+        ],
+    ),
+    "one that may be written": (
+        functions(IN, OUT, OUT),
+        [
+            "call 4 of partition p0: error: parameter 1 of `f_other` is `int8_t *` for `t: int8[512]` "
+            "[wrong-operand]",
+            "call 5 of partition p0: error: parameter 1 of `f_other` is `int8_t *` for `s: int8[512]` "
+            "[wrong-operand]",
+        ],
+    ),
+    "a place that the function may take": (functions(IN, IN, OUT, over=("t",), pairs=((2, 1),)), []),
+    "a place that it may not take": (
+        functions(IN, IN, OUT, over=("s", "t"), pairs=((2, 1),)),
+        [
+            "call 4 of partition p0: error: `f_other` may not write parameter 2 over parameter 0 "
+            "[unsafe-in-place]"
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_what_kernels_compute_is_what_the_model_says(name: str) -> None:
+    result, wanted = FAULTS[name]
+    found = said(result)
+    if wanted:
+        assert found == wanted
+    else:
+        assert not [each for each in found if not each.startswith("step ")]
+
+
+def tiles(change: Actions) -> list[str]:
+    return [each.rpartition("error: ")[2] for each in said(actions(EDGE, "b", change)) if "step " not in each]
+
+
+def test_tiles_are_made_from_what_was_moved_into_local_buffers() -> None:
+    moves = [each for each in EDGE.kernels["p0"].actions if isinstance(each, Move)]
+    first = next(n for n, each in enumerate(EDGE.kernels["p0"].actions) if each.source.of == "q")  # type: ignore[union-attr]
+    assert moves
+    assert tiles(lambda found: found) == []
+
+    def from_another(found: list[Move | Call]) -> list[Move | Call]:
+        move = found[first]
+        assert isinstance(move, Move)
+        found[first] = evolve(move, source=move.source.renamed("p"))
+        return found
+
+    assert tiles(from_another) == ["`b` is made from `p` [wrong-operand]"]
+
+
+def test_a_tensor_between_two_operators_of_one_call_exists_nowhere() -> None:
+    """`m` is between them, and no call writes it: one call makes `y` of what both read."""
+    rows = (("m", "conv", ("x",), 64), ("y", "add", ("m", "z"), 64))
+    model = chips.model(*rows, inputs={"x": 64, "z": 64}, weights=16)
+    result = lowered(model, chips.ALONE)
+
+    def joint(*names: str) -> list[str]:
+        operands = (*(Operand(of=name, access="r") for name in names), Operand(of="y", access="w"))
+        made = Call(function="f", operands=operands, operator="m")
+        found = said(actions(result, "m", lambda found: [made]))
+        return [each.rpartition("error: ")[2] for each in found if not each.startswith("step ")]
+
+    assert joint("x", "m.w", "z") == []
+    assert joint("x", "m.w") == ["`y` is made without `z` [wrong-operand]"]
+    assert joint("z", "m.w") == [
+        "`y` is made without `x` [wrong-operand]",
+        "it reads `z`, `m.w` in another order than its operators [wrong-operand]",
+    ]
+    assert joint("x", "z", "m.w") == [
+        "it reads `x`, `z`, `m.w` in another order than its operators [wrong-operand]"
+    ]
+
+
+def test_sums_in_a_local_buffer_are_made_from_all_that_was_added() -> None:
+    """Two calls add to a buffer, the second one's result is the output."""
+    model = chips.model(("y", "add", ("x", "z"), 64), inputs={"x": 64, "z": 64})
+    result = lowered(model, chips.ALONE)
+
+    def summed(*names: str) -> list[str]:
+        calls: list[Move | Call] = [
+            Call(
+                function="f",
+                operator="y",
+                operands=(
+                    Operand(of=name, access="r"),
+                    Operand(of="sums", access="rw" if number else "w"),
+                ),
+            )
+            for number, name in enumerate(names)
+        ]
+        part = {"offset": 0, "row_bytes": 64}
+        calls.append(Move(source=Slice(of="sums", **part), target=Slice(of="y", **part)))  # type: ignore[arg-type]
+        held = LocalBuffer(name="sums", bytes=64, memory="sram")
+        changed = kernel(result, "y", lambda each: evolve(each, buffers=(held,), actions=tuple(calls)))
+        return [each.rpartition("error: ")[2] for each in said(changed) if not each.startswith("step ")]
+
+    assert summed("x", "z") == []
+    assert summed("x", "x") == ["`y` is made without `z` [wrong-operand]"]
+
+
+def test_a_constant_that_the_backend_packed() -> None:
+    packed = Tensor(name="packed", shape=(64,), dtype="int8", data=bytes(64))
+    result = at("b", 1, of="packed")
+    assert not [
+        each
+        for each in said(kernel(result, "b", lambda each: evolve(each, constants=(packed,))))
+        if not each.startswith("step ")
+    ]
+
+
+def test_two_constants_of_one_name() -> None:
+    first, second = (
+        Tensor(name="packed", shape=(64,), dtype="int8", data=bytes([number]) * 64) for number in (1, 2)
+    )
+    alike = kernel(ALONE, "b", lambda each: evolve(each, constants=(first, first)))
+    assert said(alike) == []
+    other = kernel(ALONE, "b", lambda each: evolve(each, constants=(first, second)))
+    assert said(other) == [
+        "the kernels: error: `packed` is the name of two constants [wrong-content]",
+    ]
+    taken = kernel(ALONE, "b", lambda each: evolve(each, constants=(evolve(first, name="a.w"),)))
+    assert said(taken)[0] == "the kernels: error: `a.w` is the name of two constants [wrong-content]"
+
+
+def test_partitions_of_another_model() -> None:
+    model = ALONE.graph.model
+    check_imported(model, ALONE.graph)
+    with pytest.raises(CheckError) as caught:
+        check_imported(evolve(model, name="n"), ALONE.graph)
+    assert str(caught.value) == (
+        "the partitions: error: `m` is not the model that was imported [wrong-model]"
+    )
+
+
+def test_the_concatenation_of_copies() -> None:
+    rows = (("u", "other", ("x",), 64), ("v", "other", ("z",), 32), ("y", "concat", ("u", "v"), 96))
+    model: Model = chips.model(*rows, inputs={"x": 64, "z": 32})
+    result = lowered(model, chips.ALONE)
+    assert said(result) == []
+    swapped = tuple(evolve(o, inputs=("v", "u")) if o.id == "y" else o for o in model.operators)
+    other = evolve(model, operators=swapped)
+    parts = tuple(
+        evolve(each, operators=tuple(other.operator(operator.id) for operator in each.operators))
+        for each in result.graph.partitions
+    )
+    changed = evolve(result, graph=evolve(result.graph, model=other, partitions=parts))
+    assert said(changed) == ["operator y in partition p0: error: `y` is no copy of `v`, `u` [wrong-operand]"]
