@@ -52,7 +52,7 @@ fuzz: $(STAMP)
 	$(BIN)/python -m tests.fuzz $(ARGS)
 
 fuzz-c: $(STAMP)
-	$(BIN)/python -m benchmarks.fuzz_c --seconds $(FUZZ_SECONDS) --keep fuzz_out
+	$(BIN)/python -m conformance.fuzz_c --seconds $(FUZZ_SECONDS) --keep fuzz_out
 
 simulators:
 	@command -v apt-get >/dev/null || { echo "make simulators needs apt-get; install: $(SIMULATORS)" >&2; exit 3; }

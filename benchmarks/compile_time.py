@@ -23,7 +23,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from benchmarks.mobilenet import STAGES
+from conformance.mobilenet import STAGES
 from target_arch.plan.printed.text import table
 
 KWS = Path(__file__).parents[2] / "shared" / "models" / "kws_int8.tflite"

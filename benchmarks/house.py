@@ -81,7 +81,7 @@ def kind_literals(found: dict[Path, ast.Module]) -> Counter[Path]:
 
 def upward_imports(found: dict[Path, ast.Module]) -> list[Row]:
     """Imports of a room on the same or a higher floor."""
-    from tests.test_floors import ENTRY_FILES, FLOORS, module_name, own_imports, room
+    from conformance.floors import ENTRY_FILES, FLOORS, module_name, own_imports, room
 
     wrong = []
     for path in found:

@@ -3,7 +3,7 @@
     python -m benchmarks.latency [MODEL…] [--only TEXT] [--rounds 15] [--peer-python FILE]
 
 Without models: those of ../shared/models, MobileNetV2 as TFLite, and nets of `benchmarks.networks` and
-`benchmarks.topologies` in float and in QDQ. A TFLite model is compared with LiteRT, an ONNX model with
+`conformance.topologies` in float and in QDQ. A TFLite model is compared with LiteRT, an ONNX model with
 onnxruntime, and with IREE and emx-onnx-cgen where a Python that has them is named (`benchmarks.peers`). Ours
 is the bundle for one CPU, built with -O2 and with -O3 -march=native; a peer chooses its own kernels. Outputs
 are compared first: steps of the output where it is quantized, else the largest
@@ -25,11 +25,11 @@ from statistics import geometric_mean, median
 
 import numpy as np
 
-from benchmarks.mobilenet import mobilenet
 from benchmarks.networks import NETWORKS
 from benchmarks.peers import NATIVE, peers
 from benchmarks.timed import TIMER, Array, Frame, Program, loaded
-from benchmarks.topologies import NETS, written
+from conformance.mobilenet import mobilenet
+from conformance.topologies import NETS, written
 from target_arch.plan.printed.text import table
 from target_arch.run import reference_for
 
@@ -39,7 +39,7 @@ CHOSEN = {
     **NETWORKS,
     **{name: NETS[name] for name in ("mobilenet_v2", "resnet", "unet_resize", "transformer")},
 }
-"""Nets of the sizes that people run, and small ones that stand for the others of `benchmarks.topologies`."""
+"""Nets of the sizes that people run, and small ones that stand for the others of `conformance.topologies`."""
 
 SLICE = 0.02
 """Seconds of a measurement: as many runs as fit."""

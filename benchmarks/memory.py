@@ -3,13 +3,13 @@
     python -m benchmarks.memory [--only TEXT] [--results FILE] [--minutes NUMBER] [--picture FILE]
 
 Models are the int8 models beside the repository and MobileNetV2 0.35 at 96x96, and at 32x32 with stride 1 in
-its first layer and second stage (`benchmarks.mobilenet`). The first row of each is without `--memory`: one
+its first layer and second stage (`conformance.mobilenet`). The first row of each is without `--memory`: one
 operator at a time. `--memory sram=` then goes down by 32nds of that, and where it is refused, by halves
 between the last limit that fits and that one, to 64 B. Each bundle is built for the emulated board, compared
 with LiteRT on random inputs, and one run of it is counted.
 
-The second table is a chip whose weights go through its little SRAM (`tests/e2e/little_sram.toml`), without a
-rule or a target named: the arena, and frames whose outputs are those of LiteRT.
+The second table is a chip whose weights go through its little SRAM (`conformance/little_sram.toml`), without
+a rule or a target named: the arena, and frames whose outputs are those of LiteRT.
 
 `--results` keeps each row, and a run goes on from what the file has; `--minutes` ends a run early. Exit code
 1 where an output differs.
@@ -27,9 +27,10 @@ from typing import Any
 from attrs import asdict, frozen
 
 from benchmarks.instructions import MACHINES, NAMES, SHARED, counted
-from benchmarks.kept import Kept
 from benchmarks.memory_picture import curves_picture
-from benchmarks.mobilenet import mobilenet
+from conformance.kept import Kept
+from conformance.little_sram import chip
+from conformance.mobilenet import mobilenet
 from target_arch.pipeline import CompileRequest, compile_model
 from target_arch.plan.memory import Arena
 from target_arch.plan.printed.text import table
@@ -37,7 +38,6 @@ from target_arch.run import write_bundle
 from target_arch.run.verification.verify import verify
 from target_arch.soc import read_soc
 from target_arch.stages.errors import DoesNotFitError
-from tests.e2e.test_little_sram import chip
 
 BUILT = {"mobilenet_v2_035_96": (96, 2), "mobilenet_v2_035_32": (32, 1)}
 """The side of the image and the early stride."""

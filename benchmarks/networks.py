@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.mobilenet import SIDE, STAGES, channels
-from benchmarks.topologies import Net
+from conformance.mobilenet import SIDE, STAGES, channels
+from conformance.topologies import Net
 
 _LAST = 1280
 _CLASSES = 10

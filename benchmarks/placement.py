@@ -7,7 +7,7 @@ what far longer searches found before, which `placement_known.json` keeps for 25
 and 2001. `proven` counts where CP-SAT proved the best, and the gap is what remains to the bound.
 The search was tuned on other seeds than these, but for the share of jobs that a move looks at.
 
-How long placement takes on up to 100,000 operators is in `benchmarks/scale.py`.
+How long placement takes on up to 100,000 operators is in `conformance/scale.py`.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from statistics import mean
 
 from attrs import frozen
 
-from benchmarks import graphs
+from conformance import graphs
 from target_arch.stages.placement.search.exact import solve
 from target_arch.stages.placement.search.heft import heft, on_host, peft
 from target_arch.stages.placement.search.jobs import HERE, UNLIMITED, Datum, Jobs, Stay, Way

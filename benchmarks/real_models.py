@@ -27,7 +27,7 @@ from pathlib import Path
 
 from attrs import asdict, field, frozen
 
-from benchmarks.kept import Kept
+from conformance.kept import Kept
 
 ROOT = Path(__file__).parents[1]
 SHARED = ROOT.parent / "shared" / "real_models" / "tflm"

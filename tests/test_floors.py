@@ -8,71 +8,22 @@ from pathlib import Path
 import networkx
 import pytest
 
-ROOT = Path(__file__).parent.parent
-PACKAGE = ROOT / "target_arch"
+from conformance.floors import (
+    ENTRY_FILES,
+    FILES,
+    FLOORS,
+    PACKAGE,
+    ROOT,
+    imports,
+    module_name,
+    own_imports,
+    room,
+)
 
-FLOORS = {
-    "diagnostics": 0,
-    "resources": 0,
-    "soc": 1,
-    "plan": 2,
-    "backend": 3,
-    "relax": 4,
-    "stages": 4,
-    "emit": 4,
-    "report": 4,
-    "run": 5,
-    "backends": 5,
-    "ports": 5,
-    "registry": 5,
-    "pipeline": 6,
-    "tune": 7,
-    "api": 8,
-    "cli": 9,
-}
 TVM_ROOMS = {"relax", "backends"}
 TVM_PACKAGES = {"tvm", "tvm_ffi"}
 LONG_FUNCTION = 30
 SHARE_OF_SHORT_FUNCTIONS = 0.9
-
-FILES = sorted(PACKAGE.rglob("*.py"))
-ENTRY_FILES = {PACKAGE / "__init__.py", PACKAGE / "__main__.py"}
-"""The package's front door: it may only lead to rooms lazily, and belongs to none of them."""
-
-
-def module_name(path: Path) -> str:
-    parts = path.relative_to(ROOT).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-def room(module: str) -> str:
-    return module.split(".")[1]
-
-
-def imports(path: Path) -> set[str]:
-    """Every module the file imports, at the top or inside a function, as absolute dotted names."""
-    package = (
-        module_name(path).split(".") if path.name == "__init__.py" else module_name(path).split(".")[:-1]
-    )
-    found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            base = package[: len(package) - node.level + 1] if node.level else []
-            source = ".".join([*base, *([node.module] if node.module else [])])
-            names = {f"{source}.{alias.name}" for alias in node.names}
-            found |= {name if is_module(name) else source for name in names}
-    return found
-
-
-def is_module(name: str) -> bool:
-    path = ROOT.joinpath(*name.split("."))
-    return path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()
-
-
-def own_imports(path: Path) -> set[str]:
-    return {name for name in imports(path) if name.startswith("target_arch.")}
 
 
 def test_every_room_has_a_floor() -> None:
@@ -193,3 +144,22 @@ def test_every_folder_of_source_is_a_package() -> None:
     assert [
         folder for folder in {path.parent for path in FILES} if not (folder / "__init__.py").is_file()
     ] == []
+
+
+BESIDE = {
+    "conformance": {"target_arch", "conformance"},
+    "benchmarks": {"target_arch", "conformance", "benchmarks"},
+    "tests": {"target_arch", "conformance", "tests"},
+}
+"""The folders beside the package, and those that their files may import from."""
+
+
+@pytest.mark.parametrize("folder", sorted(BESIDE))
+def test_tests_and_benchmarks_do_not_know_each_other(folder: str) -> None:
+    wrong = {
+        (str(path.relative_to(ROOT)), name)
+        for path in (ROOT / folder).rglob("*.py")
+        for name in imports(path)
+        if name.split(".")[0] in {"target_arch", *BESIDE} - BESIDE[folder]
+    }
+    assert wrong == set()

@@ -4,10 +4,10 @@ from types import ModuleType
 
 import pytest
 
-from benchmarks.mutants.__main__ import EXPLAINED, explanations, faults_of
-from benchmarks.mutants.mutations import Mutant, mutants
-from benchmarks.mutants.planting import live, plant
-from benchmarks.mutants.trials import Fate
+from conformance.mutants.__main__ import EXPLAINED, explanations, faults_of
+from conformance.mutants.mutations import Mutant, mutants
+from conformance.mutants.planting import live, plant
+from conformance.mutants.trials import Fate
 
 TEXT = '''\
 """A file."""

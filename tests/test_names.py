@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "target_arch"
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("examples/**/*.md")])
-ROOMS = ("target_arch", "tests", "benchmarks", "examples")
+ROOMS = ("target_arch", "tests", "benchmarks", "conformance", "examples")
 SOURCES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
 MODULES = {path.stem for path in SOURCES} | {path.parent.name for path in SOURCES}
 HISTORY = ROOT / "CHANGELOG.md"
@@ -21,7 +21,7 @@ HISTORY = ROOT / "CHANGELOG.md"
 ENTRY_POINTS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"].keys()
 
 QUOTED = re.compile(r"`([^`\n]+)`")
-FOLDERS = "target_arch|tests|docs|runtime_c|soc_configs|benchmarks|examples|rtl"
+FOLDERS = "target_arch|tests|docs|runtime_c|soc_configs|benchmarks|conformance|examples|rtl"
 FILE = re.compile(rf"(?:{FOLDERS})/[\w./-]*\w")
 MODULE = re.compile(r"target_arch(?:\.\w+)+")
 PYTHON_FILE = re.compile(r"[a-z_]\w*\.py")

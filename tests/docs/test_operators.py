@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.onnx_node_tests import page
+from conformance.onnx_node_tests import page
 from target_arch.plan.operators.facts import ACTIVATION, EVERY_ARITHMETIC, Facts, Role
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.relax.importer import import_model

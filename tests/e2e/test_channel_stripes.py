@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from benchmarks.mobilenet import mobilenet
-from benchmarks.topologies import Net, written
+from conformance.mobilenet import mobilenet
+from conformance.topologies import Net, written
 from target_arch.pipeline import CompileRequest, compile_model
 from target_arch.plan.memory import Arena
 from target_arch.run import build, reference_for, write_bundle

@@ -3,24 +3,14 @@
 from pathlib import Path
 
 import pytest
-from attrs import evolve
 
+from conformance.little_sram import KIB, chip
 from target_arch.pipeline import CompileRequest, compile_model
 from target_arch.plan.memory import Arena
 from target_arch.run.bundles.write import write_bundle
 from target_arch.run.verification.verify import verify
-from target_arch.soc import read_soc
-from target_arch.soc.model import SoC
 
-KIB = 1024
 LONG = pytest.mark.long
-
-
-def chip(sram: int) -> SoC:
-    soc = read_soc(Path(__file__).parent / "little_sram.toml")
-    return evolve(
-        soc, memories=tuple(evolve(m, size=sram * KIB) if m.name == "sram" else m for m in soc.memories)
-    )
 
 
 @pytest.mark.parametrize(

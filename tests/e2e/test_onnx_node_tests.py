@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.onnx_node_tests import RESULTS, cases, outcomes
+from conformance.onnx_node_tests import RESULTS, cases, outcomes
 from target_arch.registry import PlugIns
 
 SAMPLE = ("bitshift", "cumsum", "dropout", "gathernd", "isinf", "mod", "scatternd", "topk")

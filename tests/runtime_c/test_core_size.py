@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.core_size import COLUMNS, markdown, rows
+from conformance.core_size import COLUMNS, markdown, rows
 
 PAGE = Path(__file__).parents[2] / "docs" / "port-the-runtime.md"
 PROMISED_BYTES = 2048

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.coverage_c import LEAST, REPOSITORY, ROOT, WRAPPED, measure
+from conformance.coverage_c import LEAST, REPOSITORY, ROOT, WRAPPED, measure
 from tests.runtime_c.test_conformance import C99, SANITIZERS, compile_c, links
 
 Tool = Callable[[str], str]

@@ -1,4 +1,4 @@
-"""A few inputs of each fuzz target, each in a process of its own; `benchmarks/fuzz_c.py` runs many."""
+"""A few inputs of each fuzz target, each in a process of its own; `conformance/fuzz_c.py` runs many."""
 
 import subprocess
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.fuzz_c import SANITIZERS, TARGETS, build
+from conformance.fuzz_c import SANITIZERS, TARGETS, build
 from tests.runtime_c.test_conformance import links
 
 INPUTS = {"port": 300, "tables": 1500}

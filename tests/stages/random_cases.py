@@ -4,7 +4,7 @@ from random import Random
 
 from attrs import evolve
 
-from benchmarks.graphs import layered, random_graph, series_parallel
+from conformance.graphs import layered, random_graph, series_parallel
 from target_arch.backend.contract import Backend, Question
 from target_arch.plan.model import Model, Tensor
 from target_arch.soc.model import CopyPath, SoC

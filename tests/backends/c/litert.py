@@ -14,7 +14,7 @@ def blob(
     `name` is the builtin operator, `options` the name of its options table and what is in it, `extra` an
     int32 operand that the model does not know (the axes of a MEAN).
     """
-    from benchmarks.tflite_files import TfliteFile
+    from conformance.tflite_files import TfliteFile
 
     (operator,) = model.operators
     operands = [model.tensors[key] for key in (*operator.inputs, *operator.constants)]

@@ -13,10 +13,10 @@ from target_arch.backends.plain_c.kernels.layout import PAIRS
 from target_arch.backends.plain_c.kernels.pick import Driver, predicted
 from target_arch.pipeline import CompiledModel, CompileRequest, compile_model
 from target_arch.plan.goal import Goal
+from target_arch.plan.manifest.image import ImageEntry
 from target_arch.plan.model import Model
 from target_arch.run import build as built
 from target_arch.run import verify, write_bundle
-from target_arch.run.executables.image import Image
 from target_arch.soc import read_soc
 from target_arch.soc.words import InstructionSet
 from tests.backends.c.kernel_program import Case, mismatches
@@ -80,7 +80,7 @@ def compiled(shared: Path, goal: str) -> CompiledModel:
     )
 
 
-def flash(image: Image | None) -> int:
+def flash(image: ImageEntry | None) -> int:
     """Bytes of code, read-only data and constants."""
     assert image is not None
     return sum(part.linked or 0 for part in image.sections if part.what in FLASH)

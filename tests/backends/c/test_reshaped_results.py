@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.topologies import Net, written
+from conformance.topologies import Net, written
 from target_arch.pipeline import CompileRequest, ModelsRequest, compile_models
 from target_arch.run import verify_models, write_bundle
 from target_arch.soc.files.soc_file import read_soc

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import tflite
 
-from benchmarks.tflite_files import TfliteFile
+from conformance.tflite_files import TfliteFile
 from target_arch.diagnostics import DiagnosticError
 from target_arch.relax.importer import import_model
 

@@ -10,7 +10,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from benchmarks.tflite_files import TfliteFile
+from conformance.tflite_files import TfliteFile
 from target_arch.diagnostics import DiagnosticError
 from target_arch.plan.model import Model
 from target_arch.registry import PlugIns

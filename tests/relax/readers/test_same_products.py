@@ -44,7 +44,7 @@ def said(operator: Operator, model: Model) -> dict[str, Any]:
 
 def tflite(folder: Path, dtype: str, shift: int = 0, weights: Array = WEIGHTS) -> Path:
     """A CONV_2D of stored values; those in uint8 are larger by `shift`."""
-    from benchmarks.tflite_files import TfliteFile
+    from conformance.tflite_files import TfliteFile
 
     file = TfliteFile()
     options = {"strideH": 2, "strideW": 2, "dilationHFactor": 1, "dilationWFactor": 1, "padding": 0}

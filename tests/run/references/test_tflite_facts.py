@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert: pip install 'target-arch[verify]'")
 
-from benchmarks.tflite_files import TfliteFile
+from conformance.tflite_files import TfliteFile
 from target_arch.run.references.litert import litert
 from target_arch.run.references.tflite_facts import is_exact, needs_optimized
 

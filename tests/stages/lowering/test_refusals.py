@@ -3,7 +3,6 @@
 import pytest
 from attrs import evolve
 
-from benchmarks.refusals import Case, judged
 from target_arch.plan.lowered import Lowered
 from target_arch.plan.model import Model
 from target_arch.plan.steps import Copy
@@ -12,6 +11,7 @@ from target_arch.stages.lowering.ladder import lower_in_order
 from target_arch.stages.lowering.order import lowering_order
 from target_arch.stages.placement.place import place
 from tests.stages import chips
+from tests.stages.lowering.refusals import Case, judged
 from tests.stages.simulator import Simulator, random_inputs, reference
 
 
@@ -111,5 +111,5 @@ def test_at_last_the_whole_model_is_placed_on_fewer_target_archs(monkeypatch: py
 
 @pytest.mark.parametrize("number", range(4))
 def test_what_fits_in_a_simple_placement_is_not_refused(number: int) -> None:
-    """The sample of `benchmarks.refusals` that takes a second or two."""
+    """The sample of `tests.stages.lowering.refusals` that takes a second or two."""
     assert judged(Case.random(number)).wrong == ()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks import graphs, scale
+from conformance import graphs, scale
 
 
 def test_a_measurement_has_all_its_parts() -> None:

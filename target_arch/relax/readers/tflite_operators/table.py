@@ -33,5 +33,5 @@ LEFT_TO_TVM = frozenset(
     }
 )  # fmt: skip
 """Operators without a converter here that TVM's frontend computes as LiteRT does, measured by
-`benchmarks/tflite_operators.py`. It converts others, too, some of them to wrong numbers.
+`conformance/tflite_operators.py`. It converts others, too, some of them to wrong numbers.
 """

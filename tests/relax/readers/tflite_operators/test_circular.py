@@ -8,8 +8,8 @@ import pytest
 
 pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert: pip install 'target-arch[verify]'")
 
-from benchmarks.tflite_files import Array, TfliteFile
-from benchmarks.tflite_operators import run_once
+from conformance.tflite_files import Array, TfliteFile
+from conformance.tflite_operators import run_once
 from target_arch.relax.importer import import_model
 from target_arch.run.references.litert import litert
 from tests.relax.readers.tflite_operators.refusals import reasons

@@ -8,9 +8,9 @@ import pytest
 
 pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert: pip install 'target-arch[verify]'")
 
-from benchmarks.tflite_decode import CASES, head
-from benchmarks.tflite_files import Array, TfliteFile
-from benchmarks.tflite_signal import digest, drawn, ours
+from conformance.tflite_decode import CASES, head
+from conformance.tflite_files import Array, TfliteFile
+from conformance.tflite_signal import digest, drawn, ours
 from target_arch.run.references.tflite_facts import needs_tflite_micro
 from tests.relax.readers.tflite_operators.refusals import reasons
 
@@ -19,7 +19,7 @@ DIGESTS = {
     "looked_up": "3506216d03c72bb0",
     "pruned": "e5563801708acc4f",
 }
-"""Of tflite-micro 0.dev20261023182759, by `python -m benchmarks.tflite_decode --digests`."""
+"""Of tflite-micro 0.dev20261023182759, by `python -m conformance.tflite_decode --digests`."""
 
 
 @pytest.mark.parametrize("code", CASES)

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert: pip install 'target-arch[verify]'")
 
-from benchmarks.tflite_files import Array, TfliteFile
+from conformance.tflite_files import Array, TfliteFile
 from target_arch.pipeline import CompileRequest, compile_model
 from target_arch.run import build, run_frames, write_bundle
 from target_arch.run.references.litert import litert

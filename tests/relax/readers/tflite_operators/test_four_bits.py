@@ -8,8 +8,8 @@ import pytest
 
 pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert: pip install 'target-arch[verify]'")
 
-from benchmarks.tflite_cases import CASES, Draw
-from benchmarks.tflite_files import TfliteFile
+from conformance.tflite_cases import CASES, Draw
+from conformance.tflite_files import TfliteFile
 from target_arch.diagnostics import DiagnosticError
 from target_arch.pipeline import CompileRequest, compile_model
 from target_arch.relax.importer import import_model

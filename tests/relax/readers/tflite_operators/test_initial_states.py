@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert: pip install 'target-arch[verify]'")
 
-from benchmarks.tflite_files import TfliteFile
+from conformance.tflite_files import TfliteFile
 from tests.relax.readers.tflite_operators.test_subgraphs import ADD, LESS, MUL, WHILE, answers
 
 

@@ -9,9 +9,9 @@ import pytest
 
 pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert: pip install 'target-arch[verify]'")
 
-from benchmarks.tflite_cases import Draw
-from benchmarks.tflite_files import Array, TfliteFile
-from benchmarks.tflite_recurrent import lstm
+from conformance.tflite_cases import Draw
+from conformance.tflite_files import Array, TfliteFile
+from conformance.tflite_recurrent import lstm
 from target_arch.pipeline import CompileRequest, compile_model
 from target_arch.run import build, run_frames, write_bundle
 from target_arch.run.references.litert import litert

@@ -9,9 +9,9 @@ pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert: pip install 
 
 from ai_edge_litert import schema_py_generated as schema
 
-from benchmarks.tflite_cases import UNIT
-from benchmarks.tflite_files import TfliteFile
-from benchmarks.tflite_operators import EQUAL, Variant, outcomes
+from conformance.tflite_cases import UNIT
+from conformance.tflite_files import TfliteFile
+from conformance.tflite_operators import EQUAL, Variant, outcomes
 from tests.relax.readers.tflite_operators.refusals import reasons
 
 TANH = schema.ActivationFunctionType.TANH

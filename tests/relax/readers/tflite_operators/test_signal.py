@@ -9,9 +9,9 @@ import pytest
 
 pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert: pip install 'target-arch[verify]'")
 
-from benchmarks.tflite_files import TfliteFile
-from benchmarks.tflite_operators import run_once
-from benchmarks.tflite_signal import CASES, digest, drawn, ours
+from conformance.tflite_files import TfliteFile
+from conformance.tflite_operators import run_once
+from conformance.tflite_signal import CASES, digest, drawn, ours
 from target_arch.relax.importer import import_model
 from target_arch.run.references.tflite_facts import needs_tflite_micro
 from tests.relax.readers.tflite_operators.refusals import reasons
@@ -35,7 +35,7 @@ DIGESTS = {
     "SignalIrfft of other lengths": "7fbe7f18a643c6cc",
     "SignalRfft of other lengths": "4b26b420d2c044b8",
 }
-"""Of tflite-micro 0.dev20261023182759, by `python -m benchmarks.tflite_signal --digests`."""
+"""Of tflite-micro 0.dev20261023182759, by `python -m conformance.tflite_signal --digests`."""
 
 
 @pytest.mark.parametrize("code", CASES)

@@ -1,4 +1,4 @@
-"""A sample of `benchmarks/tflite_operators.py`: random models of one operator, every bit as LiteRT's."""
+"""A sample of `conformance/tflite_operators.py`: random models of one operator, every bit as LiteRT's."""
 
 import hashlib
 import re
@@ -10,8 +10,8 @@ import pytest
 
 pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert: pip install 'target-arch[verify]'")
 
-from benchmarks.tflite_files import TfliteFile
-from benchmarks.tflite_operators import EQUAL, Variant, outcomes, run_once
+from conformance.tflite_files import TfliteFile
+from conformance.tflite_operators import EQUAL, Variant, outcomes, run_once
 from target_arch.diagnostics import DiagnosticError
 from target_arch.pipeline import CompileRequest, compile_model
 from target_arch.plan.inputs.shapes import InputShapes

@@ -9,8 +9,8 @@ import pytest
 
 pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert: pip install 'target-arch[verify]'")
 
-from benchmarks.tflite_files import Array, TfliteFile
-from benchmarks.tflite_operators import reference, run_once
+from conformance.tflite_files import Array, TfliteFile
+from conformance.tflite_operators import reference, run_once
 from tests.relax.readers.tflite_operators.refusals import reasons
 
 SHAPE = (3, 4)

@@ -1,6 +1,6 @@
 """Which faults does no test notice?
 
-    python -m benchmarks.mutants [ROOM ...] [--only TEXT] [--sample N] [--seed S] [--log FILE] [--seconds S]
+    python -m conformance.mutants [ROOM ...] [--only TEXT] [--sample N] [--seed S] [--log FILE] [--seconds S]
                                  [--list]
 
 For every room, or those named: plants each fault, and prints the survivors that `explained.toml` does not
@@ -23,10 +23,10 @@ from pathlib import Path
 
 from attrs import define, field, frozen
 
-from benchmarks.kept import Kept
-from benchmarks.mutants.mutations import Mutant, mutants, names
-from benchmarks.mutants.rooms import PACKAGE, ROOMS, Room
-from benchmarks.mutants.trials import Fate, trials
+from conformance.kept import Kept
+from conformance.mutants.mutations import Mutant, mutants, names
+from conformance.mutants.rooms import PACKAGE, ROOMS, Room
+from conformance.mutants.trials import Fate, trials
 
 EXPLAINED = Path(__file__).with_name("explained.toml")
 
@@ -139,7 +139,7 @@ def unknown(known: Mapping[str, Explanation]) -> list[str]:
 
 def main() -> int:
     """Exit code: 0 where every survivor is explained."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.mutants", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m conformance.mutants", description=__doc__)
     parser.add_argument("rooms", nargs="*", metavar="ROOM", help=", ".join(ROOMS))
     parser.add_argument("--only", default="", help="mutants whose name contains this")
     parser.add_argument("--sample", type=int, metavar="N", help="so many of each room, at random")

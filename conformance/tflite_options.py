@@ -1,8 +1,8 @@
 """TFLite operators with other options: random models of one operator each, against LiteRT's kernels.
 
-    python -m benchmarks.tflite_options [--only NAME …] [--types int8 …] [--seed 0]
+    python -m conformance.tflite_options [--only NAME …] [--types int8 …] [--seed 0]
 
-A model of each operator and element type (`benchmarks.tflite_cases`) is varied: one option at a time gets
+A model of each operator and element type (`conformance.tflite_cases`) is varied: one option at a time gets
 another value that its type allows. Variations that LiteRT refuses, or that end its process, do not count.
 Each of the others is refused, or its answers are LiteRT's: integers in every bit, floats nearly so. Ends with
 1 if something is wrong.
@@ -20,10 +20,10 @@ import flatbuffers
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
-from benchmarks.apart import Ended, apart
-from benchmarks.tflite_cases import TYPES, random_values
-from benchmarks.tflite_files import Array
-from benchmarks.tflite_operators import CASES, FRAMES, OPTIMIZED, Variant, difference, reference, run_once
+from conformance.apart import Ended, apart
+from conformance.tflite_cases import TYPES, random_values
+from conformance.tflite_files import Array
+from conformance.tflite_operators import CASES, FRAMES, OPTIMIZED, Variant, difference, reference, run_once
 from target_arch.diagnostics import DiagnosticError
 
 FIXED = frozenset(

@@ -1,6 +1,6 @@
 """ONNX's own tests of single operators: compiled, built, run, and compared with the answers they contain.
 
-    python -m benchmarks.onnx_node_tests [--only TEXT] [--save FILE] [--results FILE] [--minutes NUMBER]
+    python -m conformance.onnx_node_tests [--only TEXT] [--save FILE] [--results FILE] [--minutes NUMBER]
 
 The tests are those inside the `onnx` package (`onnx.backend.test`) whose inputs and outputs are tensors of
 numbers, without training, `ai.onnx.ml` and the copies in which ONNX replaced an operator by its definition.
@@ -36,7 +36,7 @@ import numpy as np
 import onnx
 from attrs import evolve, frozen
 
-from benchmarks.kept import Kept
+from conformance.kept import Kept
 from target_arch.diagnostics import DiagnosticError
 from target_arch.emit.bundle import emit_bundle
 from target_arch.emit.manifest import manifest

@@ -27,9 +27,9 @@ import pytest
 from attrs import field, frozen
 from hypothesis import HealthCheck, Phase
 
-from benchmarks.mutants.mutations import Mutant
-from benchmarks.mutants.planting import plant
-from benchmarks.mutants.rooms import REPOSITORY
+from conformance.mutants.mutations import Mutant
+from conformance.mutants.planting import plant
+from conformance.mutants.rooms import REPOSITORY
 
 CPU_FACTOR, CPU_SECONDS = 5, 5
 """A mutant may take so many times as long as the tests that reach it, and so many seconds on top."""

@@ -1,8 +1,8 @@
 """The fuzz targets of the C runtime (`runtime_c/fuzz`), under ASan and UBSan.
 
-    python -m benchmarks.fuzz_c [tables|elf|port]... [--seconds N | --executions N]
+    python -m conformance.fuzz_c [tables|elf|port]... [--seconds N | --executions N]
 
-libFuzzer, which clang brings, mutates a corpus that is made here: images by `tests/runtime_c/elf_images.py`,
+libFuzzer, which clang brings, mutates a corpus that is made here: images by `conformance/elf_images.py`,
 lists of edits and calls from seeded numbers. Prints executions, new inputs and findings of each target.
 `--keep FOLDER` keeps corpus and findings, and goes on with what is there. Exit code 1 where there is a
 finding.
@@ -19,7 +19,7 @@ from pathlib import Path
 
 from attrs import frozen
 
-from tests.runtime_c.elf_images import images
+from conformance.elf_images import images
 
 ROOT = Path(__file__).parents[1] / "runtime_c"
 SANITIZERS = "-fsanitize=address,undefined"

@@ -1,6 +1,6 @@
 """Nets of the shapes that people bring, in every numeric form that ONNX has, each compiled and verified.
 
-    python -m benchmarks.topologies [--only TEXT] [--form NAME] [--results FILE] [--minutes NUMBER]
+    python -m conformance.topologies [--only TEXT] [--form NAME] [--results FILE] [--minutes NUMBER]
 
 The nets are small, with random weights: what counts is which operators meet. onnxruntime quantizes them:
 
@@ -33,7 +33,7 @@ from attrs import define, field
 from onnx import TensorProto, helper, numpy_helper, save_model
 from onnx.shape_inference import infer_shapes
 
-from benchmarks.kept import Kept
+from conformance.kept import Kept
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -1,6 +1,6 @@
 """Are random models computed right on random chips?
 
-    python -m benchmarks.random_nets [--nets N] [--start S] [--keep FOLDER]
+    python -m conformance.random_nets [--nets N] [--start S] [--keep FOLDER]
 
 Tries the models from number S on, in groups that share a chip. Prints what was wrong with which number, and
 how many were refused by which rule. Exit code 1 where one was wrong. `--keep` writes models that are wrong.
@@ -15,14 +15,14 @@ from tempfile import TemporaryDirectory
 
 import onnx
 
-from benchmarks.random_nets.campaign import GROUP, Result, group
-from benchmarks.random_nets.nets import net
+from conformance.random_nets.campaign import GROUP, Result, group
+from conformance.random_nets.nets import net
 
 
 def main() -> int:
     """Exit code: 0 where nothing was wrong."""
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.random_nets",
+        prog="python -m conformance.random_nets",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

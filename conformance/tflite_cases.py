@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from attrs import frozen
 
-from benchmarks.tflite_files import Array, TfliteFile
+from conformance.tflite_files import Array, TfliteFile
 
 QUANTIZED = ("int8", "uint8", "int16")
 TYPES = (*QUANTIZED, "float32", "int32", "int64", "bool")

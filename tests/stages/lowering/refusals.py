@@ -1,6 +1,6 @@
 """Is a model ever refused although it fits?
 
-    python -m benchmarks.refusals [--cases N] [--start S]
+    python -m tests.stages.lowering.refusals [--cases N] [--start S]
 
 Random models on random chips with too little memory: a host, a DSP, conv2d engines and a matrix engine, whose
 constants come straight from a large memory or through the small one. Every model is placed as the program
@@ -212,7 +212,7 @@ def _different(case: Case, made: Lowered) -> list[str]:
 def main() -> int:
     """Exit code: 0 where nothing was wrong."""
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.refusals",
+        prog="python -m tests.stages.lowering.refusals",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

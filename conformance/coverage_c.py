@@ -1,6 +1,6 @@
 """Branch coverage of the C runtime by its conformance and fault suites, file by file.
 
-    python -m benchmarks.coverage_c [--missing]
+    python -m conformance.coverage_c [--missing]
 
 Needs gcc and gcov. A branch that no test can take is named in `runtime_c/conformance/unreachable.txt` with
 the reason; `--missing` prints those that are neither taken nor named. Exit code 1 where a file has fewer than
@@ -17,8 +17,8 @@ from pathlib import Path
 
 from attrs import frozen
 
+from conformance.elf_images import DEVICE, MACHINE, PHYSICAL, ROOM, images
 from target_arch.plan.printed.text import table
-from tests.runtime_c.elf_images import DEVICE, MACHINE, PHYSICAL, ROOM, images
 
 REPOSITORY = Path(__file__).parents[1]
 ROOT = REPOSITORY / "runtime_c"

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from benchmarks.tflite_cases import SAME, Case, Draw, one_input, pool, reduction
+from conformance.tflite_cases import SAME, Case, Draw, one_input, pool, reduction
 
 CASTS = ("float32", "int8", "int16", "int32", "int64", "bool")
 

@@ -1,6 +1,6 @@
 """CPU time and memory of place + order + plan over generated graphs of 100 to 100,000 operators.
 
-    python -m benchmarks.scale [--sizes 100,1000,10000] [--shapes layered,random] [--model FILE]
+    python -m conformance.scale [--sizes 100,1000,10000] [--shapes layered,random] [--model FILE]
 
 Each measurement is a process of its own, so that its peak of memory is its own. Seconds are those of the
 processor. What follows a `^` is the growth exponent from the size before: 1.0 is linear. MiB are the peak at
@@ -19,7 +19,7 @@ import time
 from math import log
 from pathlib import Path
 
-from benchmarks import graphs
+from conformance import graphs
 from target_arch.plan.model import Model
 from target_arch.plan.printed.text import table
 from target_arch.stages.check.plan import check
@@ -127,7 +127,7 @@ def main() -> int:
 
 def _apart(shape: str, size: int, model: str | None, stop: int) -> Found | None:
     """Measured in a process of its own; None where that was given up."""
-    command = [sys.executable, "-m", "benchmarks.scale", "--one", "--shapes", shape, "--sizes", str(size)]
+    command = [sys.executable, "-m", "conformance.scale", "--one", "--shapes", shape, "--sizes", str(size)]
     command += ["--stop", str(stop), *(["--model", model] if model else [])]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode == -signal.SIGXCPU:

@@ -1,6 +1,6 @@
 """PyTorch's own samples of its operators, each exported, compiled, built with gcc, run, and compared.
 
-    python -m benchmarks.torch_operators [--only NAME …] [--types float32 …] [--samples 2] [--results FILE]
+    python -m conformance.torch_operators [--only NAME …] [--types float32 …] [--samples 2] [--results FILE]
 
 The samples are those by which PyTorch tests itself (`torch.testing`, which needs the package `expecttest`);
 operators that are random, of complex numbers, linear algebra or Fourier transforms are left out. A sample
@@ -25,7 +25,7 @@ import torch
 from torch.testing._internal.common_methods_invocations import op_db
 from torch.utils import _pytree as trees
 
-from benchmarks.kept import Kept
+from conformance.kept import Kept
 from target_arch.diagnostics import DiagnosticError
 from target_arch.pipeline import CompileRequest, compile_model
 from target_arch.registry import PlugIns

@@ -9,7 +9,7 @@ of Sandler et al., "MobileNetV2", 2018.
 import numpy as np
 from attrs import define, field, frozen
 
-from benchmarks.tflite_files import TfliteFile
+from conformance.tflite_files import TfliteFile
 
 WIDTH, SIDE, CLASSES = 0.35, 96, 2
 STAGES = (

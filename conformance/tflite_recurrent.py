@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from benchmarks.tflite_cases import Case, Draw
+from conformance.tflite_cases import Case, Draw
 
 _TANH = 4
 

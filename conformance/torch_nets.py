@@ -1,6 +1,6 @@
 """Nets with the architectures of torchvision and others, saved by `torch.export`, each compiled and verified.
 
-    python -m benchmarks.torch_nets [--only TEXT] [--form NAME] [--results FILE] [--minutes NUMBER]
+    python -m conformance.torch_nets [--only TEXT] [--form NAME] [--results FILE] [--minutes NUMBER]
 
 The nets are small, with random weights: what counts is which operators meet. Needs PyTorch, and
 `torchao` for the forms that pt2e quantization makes:
@@ -9,7 +9,7 @@ The nets are small, with random weights: what counts is which operators meet. Ne
     pt2e           int8, one scale a tensor
     pt2e_channels  int8, one scale a channel of weights
 
-Otherwise as `benchmarks.topologies`.
+Otherwise as `conformance.topologies`.
 """
 
 import sys
@@ -21,7 +21,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from benchmarks.topologies import arguments_of, outcomes
+from conformance.topologies import arguments_of, outcomes
 
 FORMS = ("float", "pt2e", "pt2e_channels")
 

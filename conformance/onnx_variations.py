@@ -1,8 +1,8 @@
 """ONNX's tests of single operators in forms that they do not have, against onnxruntime.
 
-    python -m benchmarks.onnx_variations [--tests 3] [--seed 0] [--only OPERATOR …]
+    python -m conformance.onnx_variations [--tests 3] [--seed 0] [--only OPERATOR …]
 
-Some tests of each operator (`benchmarks.onnx_node_tests`, the ones that pass) are varied: one attribute at a
+Some tests of each operator (`conformance.onnx_node_tests`, the ones that pass) are varied: one attribute at a
 time gets another value, or the model names an older version of ONNX, in which the operator was another one.
 The answers of onnxruntime without its optimizations are right; variations that it refuses, or that end its
 process, do not count. Where ONNX's own evaluator gives another answer than onnxruntime, the line says so.
@@ -26,8 +26,8 @@ import onnxruntime
 from attrs import evolve
 from onnx.reference import ReferenceEvaluator
 
-from benchmarks.apart import Ended, apart
-from benchmarks.onnx_node_tests import RESULTS, Array, Case, cases, outcomes
+from conformance.apart import Ended, apart
+from conformance.onnx_node_tests import RESULTS, Array, Case, cases, outcomes
 from target_arch.registry import PlugIns
 
 WORDS: Mapping[str, Sequence[str]] = {

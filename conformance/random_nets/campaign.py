@@ -7,8 +7,8 @@ from random import Random
 import onnx
 from attrs import field, frozen
 
-from benchmarks.random_nets.chips import chip
-from benchmarks.random_nets.nets import net
+from conformance.random_nets.chips import chip
+from conformance.random_nets.nets import net
 from target_arch.diagnostics import DiagnosticError
 from target_arch.pipeline import CompileRequest, ModelsCompilation, ModelsRequest, compile_models
 from target_arch.run.bundles.write import write_bundle

@@ -1,6 +1,6 @@
 """TFLite Micro's TFLM_DECODE, random compressed constants against its interpreter: every bit.
 
-    python -m benchmarks.tflite_decode [--only NAME …] [--variants 20] [--digests]
+    python -m conformance.tflite_decode [--only NAME …] [--variants 20] [--digests]
 
 As `tflite_signal.py`, whose reference and digests these are, too. Each model has several constants, one of
 which is the weights of a layer.
@@ -14,8 +14,8 @@ from functools import partial
 import numpy as np
 from attrs import frozen
 
-from benchmarks.tflite_files import Array
-from benchmarks.tflite_signal import SignalModel, Source, compared
+from conformance.tflite_files import Array
+from conformance.tflite_signal import SignalModel, Source, compared
 
 CODE = "TFLM_DECODE"
 _HEAD = 16

@@ -4,7 +4,7 @@ import inspect
 from functools import cached_property
 from types import CodeType, FunctionType, ModuleType
 
-from benchmarks.mutants.mutations import Mutant
+from conformance.mutants.mutations import Mutant
 
 
 def plant(module: ModuleType, mutant: Mutant) -> None:

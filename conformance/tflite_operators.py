@@ -1,6 +1,6 @@
 """TFLite operators, random models of one operator each, against LiteRT's reference kernels: every bit.
 
-    python -m benchmarks.tflite_operators [--only NAME …] [--types int8 …] [--variants 3] [--write]
+    python -m conformance.tflite_operators [--only NAME …] [--types int8 …] [--variants 3] [--write]
 
 Each operator is drawn `--variants` times for every element type of its activations. The models that compile
 become branches of one model, which is built with gcc and run on random frames; floats may differ by a
@@ -19,11 +19,11 @@ import numpy as np
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
 from attrs import field, frozen
 
-from benchmarks.tflite_cases import CASES as STATELESS
-from benchmarks.tflite_cases import TYPES, Case, Draw, random_values
-from benchmarks.tflite_files import Array, TfliteFile
-from benchmarks.tflite_plain_cases import CASES as PLAIN
-from benchmarks.tflite_recurrent import CASES as RECURRENT
+from conformance.tflite_cases import CASES as STATELESS
+from conformance.tflite_cases import TYPES, Case, Draw, random_values
+from conformance.tflite_files import Array, TfliteFile
+from conformance.tflite_plain_cases import CASES as PLAIN
+from conformance.tflite_recurrent import CASES as RECURRENT
 from target_arch.diagnostics import DiagnosticError
 from target_arch.emit.bundle import emit_bundle
 from target_arch.emit.manifest import manifest

@@ -1,7 +1,7 @@
 """Mutation testing: does a test notice when a line is wrong?
 
 A *mutant* is the program with one small fault: `<=` for `<`, a constant off by one, a statement left out. It
-is *killed* where a test fails, and *survives* where all pass. `python -m benchmarks.mutants` plants every
+is *killed* where a test fails, and *survives* where all pass. `python -m conformance.mutants` plants every
 fault in the files of some rooms (`rooms`), one after the other, and fails for a survivor that
 `explained.toml` does not explain, and for an explanation of what is no survivor.
 

@@ -1,6 +1,6 @@
 """A bundle that runs a million times on the host port while random faults happen, under ASan and UBSan.
 
-    python -m benchmarks.soak_c [--runs N] [--seed N]
+    python -m conformance.soak_c [--runs N] [--seed N]
 
 Needs clang. Prints what `tests/runtime_c/soak.c` prints ten times on the way: runs, faults of each kind, what
 was wrong, memory and descriptors. Exit code 1 where something was wrong.
@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks.fuzz_c import FLAGS, ROOT, WITH_HOST_PORT
+from conformance.fuzz_c import FLAGS, ROOT, WITH_HOST_PORT
 
 SOURCE = ROOT.parent / "tests" / "runtime_c" / "soak.c"
 

@@ -1,6 +1,6 @@
 """TFLite Micro's signal operators and CIRCULAR_BUFFER, random models of each, against its interpreter.
 
-    python -m benchmarks.tflite_signal [--only NAME …] [--variants 20] [--digests]
+    python -m conformance.tflite_signal [--only NAME …] [--variants 20] [--digests]
 
 TFLite Micro is a package of its own (`pip install tflite-micro`). Each model runs on several frames, since
 many of these operators have states. `--digests` prints those of TFLite Micro's answers, which the tests
@@ -19,8 +19,8 @@ from pathlib import Path
 import numpy as np
 from attrs import field, frozen
 
-from benchmarks.tflite_files import Array, TfliteFile
-from benchmarks.tflite_operators import run_once
+from conformance.tflite_files import Array, TfliteFile
+from conformance.tflite_operators import run_once
 
 FRAMES = 8
 Frame = tuple[Array, ...]

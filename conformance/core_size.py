@@ -1,6 +1,6 @@
 """Bytes of code and read-only data of the runtime's core, for every kind of core a bundle may run on.
 
-    python benchmarks/core_size.py
+    python conformance/core_size.py
 
 Each file is compiled for size (`-Os`), and the sections that go to flash are counted. Needs arm-none-eabi-gcc
 for Cortex-M, clang for the rest.
