@@ -1,6 +1,7 @@
 """A bundle on disk: build it, run it, verify it."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from target_arch import run
 from target_arch.api import views
+from target_arch.api.model_file import Model, model_file
 from target_arch.api.shown import Shown
 from target_arch.diagnostics import DiagnosticError, listed, refusal
 from target_arch.plan.lowered import Lowered
@@ -156,7 +158,7 @@ class Bundle:
 
     def verify(
         self,
-        models: str | Path | Mapping[str, str | Path],
+        models: Model | Mapping[str, Model],
         *,
         count: int = 50,
         seed: int = 0,
@@ -164,28 +166,29 @@ class Bundle:
         inputs: str | Path | None = None,
         input_ranges: Mapping[str, tuple[float, float]] | None = None,
     ) -> "dict[str, Verification]":
-        """Compare it with the references of its model files (by name, or the only one); the result of each
-        model by its name. Inputs are random, of those in `input_ranges` from the lowest to the highest value;
-        or the first `count` frames that are recorded in `inputs`, a file or folder as of `verify --inputs`.
-        `layers` as `verify --layers`: of a bundle that a `Compilation`
-        gave. Raises as `run.verify_models` does.
+        """Compare it with the references of its models (files or in memory, by name, or the only one);
+        the result of each model by its name. Inputs are random, of those in `input_ranges` from the lowest to
+        the highest value; or the first `count` frames that are recorded in `inputs`, a file or folder as of
+        `verify --inputs`. `layers` as `verify --layers`: of a bundle that a `Compilation` gave.
+        Raises as `run.verify_models` does.
         """
         from target_arch.run.verification.inputs import CallersInputs
 
-        files = models if isinstance(models, Mapping) else {Path(models).stem: models}
-        return run.verify_models(
-            {name: Path(file) for name, file in files.items()},
-            self.directory,
-            count=count,
-            seed=seed,
-            planned=None if self.firmware else self.planned,
-            layers=layers,
-            inputs=CallersInputs(
-                recorded=None if inputs is None else Path(inputs), ranges=dict(input_ranges or {})
-            ),
-            rtl=self.rtl,
-            firmware=self.firmware,
-        )
+        recorded = None if inputs is None else Path(inputs)
+        with ExitStack() as files:
+            several = models if isinstance(models, Mapping) else {None: models}
+            there = {name: files.enter_context(model_file(model)) for name, model in several.items()}
+            return run.verify_models(
+                {name or file.stem: file for name, file in there.items()},
+                self.directory,
+                count=count,
+                seed=seed,
+                planned=None if self.firmware else self.planned,
+                layers=layers,
+                inputs=CallersInputs(recorded=recorded, ranges=dict(input_ranges or {})),
+                rtl=self.rtl,
+                firmware=self.firmware,
+            )
 
 
 def packed(executable: "Executable", inputs: Arrays | Sequence[Array], place: str) -> bytes:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
@@ -9,6 +10,7 @@ from attrs import evolve, field, frozen
 
 from target_arch.api import views
 from target_arch.api.bundle import Bundle
+from target_arch.api.model_file import Model, model_file
 from target_arch.api.model_outcome import ModelOutcome
 from target_arch.api.options import CompileOptions, requested
 from target_arch.api.shown import Shown
@@ -132,8 +134,8 @@ class Compilation:
         return self.models[0]
 
 
-def compile(model: str | Path, soc: str | Path | SoC, **options: Unpack[CompileOptions]) -> Compilation:
-    """Compile a model file for a SoC (a value, a file, or the name of a shipped one).
+def compile(model: Model, soc: str | Path | SoC, **options: Unpack[CompileOptions]) -> Compilation:
+    """Compile a model, a file or in memory, for a SoC (a value, a file, or the name of a shipped one).
 
     DiagnosticError for every refusal, and for options that there are not or of other types.
     """
@@ -141,21 +143,24 @@ def compile(model: str | Path, soc: str | Path | SoC, **options: Unpack[CompileO
 
 
 def compile_models(
-    models: Sequence[tuple[str | Path, CompileOptions]],
+    models: Sequence[tuple[Model, CompileOptions]],
     soc: str | Path | SoC,
     *,
     arenas: str = Sharing.SHARED,
     name: str | None = None,
 ) -> Compilation:
-    """Compile several model files, each with options of its own, for a SoC into one bundle, of that name or
+    """Compile several models, each with options of its own, for a SoC into one bundle, of that name or
     of one made from the SoC's. `arenas` is `shared`, where models run in turn and their memory overlaps, or
     `separate`, where each keeps its inputs and outputs.
 
     Raises as `compile` does.
     """
-    requests = tuple(requested(model, soc, options) for model, options in models)
-    from target_arch.pipeline import ModelsRequest
-    from target_arch.pipeline import compile_models as compiled
+    with ExitStack() as files:
+        requests = tuple(
+            requested(files.enter_context(model_file(model)), soc, options) for model, options in models
+        )
+        from target_arch.pipeline import ModelsRequest
+        from target_arch.pipeline import compile_models as compiled
 
-    made = compiled(ModelsRequest(models=requests, arenas=arenas, name=name))
+        made = compiled(ModelsRequest(models=requests, arenas=arenas, name=name))
     return Compilation(models=tuple(ModelOutcome(stages=one) for one in made.models), made=made)

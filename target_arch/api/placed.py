@@ -7,6 +7,7 @@ from typing import Unpack
 
 from attrs import field, frozen
 
+from target_arch.api.model_file import Model, model_file
 from target_arch.api.options import CompileOptions, requested
 from target_arch.api.shown import Shown
 from target_arch.emit.manifest import execution_entry, placement_entry
@@ -57,7 +58,7 @@ class Partitioning:
 
 
 def partition(
-    model: str | Path,
+    model: Model,
     soc: str | Path | SoC,
     *,
     runs_of: Sequence[str] = (),
@@ -66,10 +67,11 @@ def partition(
     """Place the operators of a model; options and errors as those of `compile`. Explanations of the operators
     in `runs_of` also have the run that each other place would give.
     """
-    request = requested(model, soc, options)
-    from target_arch.pipeline import explain_model
+    with model_file(model) as file:
+        request = requested(file, soc, options)
+        from target_arch.pipeline import explain_model
 
-    return Partitioning(graph=explain_model(request, runs_of), soc=request.soc)
+        return Partitioning(graph=explain_model(request, runs_of), soc=request.soc)
 
 
 def explained(graph: PartitionGraph, operators: Sequence[str]) -> list[Shown[Choice]]:

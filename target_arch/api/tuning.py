@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
+from target_arch.api.model_file import Model, model_file
 from target_arch.api.option_types import require_options
 from target_arch.api.options import CompileOptions, requested
 from target_arch.soc import SoC
@@ -37,7 +38,7 @@ class TuneOptions(CompileOptions, total=False):
     """Called with a line for each kernel."""
 
 
-def tune_kernels(model: str | Path, soc: str | Path | SoC, **options: Unpack[TuneOptions]) -> "TuningReport":
+def tune_kernels(model: Model, soc: str | Path | SoC, **options: Unpack[TuneOptions]) -> "TuningReport":
     """Search schedules by measuring. `plan.tuning.tuning_text` of the report's `tuning` is the file that the
     option `tuning` takes.
 
@@ -47,7 +48,8 @@ def tune_kernels(model: str | Path, soc: str | Path | SoC, **options: Unpack[Tun
     own = TuneOptions.__annotations__.keys() - CompileOptions.__annotations__.keys()
     settings: dict[str, Any] = {name: value for name, value in options.items() if name in own}
     others = {name: value for name, value in options.items() if name not in own}
-    request = requested(model, soc, cast(CompileOptions, others))
-    from target_arch.tune import TuneRequest, tune
+    with model_file(model) as file:
+        request = requested(file, soc, cast(CompileOptions, others))
+        from target_arch.tune import TuneRequest, tune
 
-    return tune(TuneRequest(compilation=request, **settings))
+        return tune(TuneRequest(compilation=request, **settings))

@@ -1,0 +1,63 @@
+"""Models in memory as the files that readers and references read."""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from target_arch.diagnostics import refusal
+from target_arch.relax.tvm_import import import_tvm
+
+Model: TypeAlias = Any
+"""A model file (text or path), its bytes, an `onnx.ModelProto`, or a `torch.export.ExportedProgram`."""
+
+_KINDS = ("onnx", "pt2", "tflite")
+
+
+@contextmanager
+def model_file(model: Model) -> Iterator[Path]:
+    """The file of a model, there as long as the context is. One in memory is called `model`, and no more than
+    its name stays in what is made of it.
+
+    DiagnosticError for anything that is no model.
+    """
+    if isinstance(model, str | PathLike):
+        yield Path(model)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        yield _written(model, Path(folder) / "model")
+
+
+def _written(model: Model, place: Path) -> Path:
+    """The model in a file whose ending is that of its kind."""
+    if isinstance(model, bytes | bytearray | memoryview):
+        return _of_bytes(bytes(model), place)
+    name = f"{type(model).__module__.partition('.')[0]}.{type(model).__name__}"
+    if name == "onnx.ModelProto":
+        return _saved(model.SerializeToString(), place.with_suffix(".onnx"))
+    if name == "torch.ExportedProgram":
+        import torch
+
+        file = place.with_suffix(".pt2")
+        torch.export.save(model, file)
+        return file
+    hint = "give a path, bytes, an `onnx.ModelProto` or a `torch.export.ExportedProgram`"
+    raise refusal("model-type", "model", f"a value of type `{name}` is no model", hint)
+
+
+def _of_bytes(data: bytes, place: Path) -> Path:
+    import_tvm()
+    from target_arch.relax.readers.source import content_kind
+
+    kind = content_kind(data)
+    if kind not in _KINDS:
+        found = "nothing known" if kind is None else kind
+        raise refusal("model-type", "model", f"the bytes are {found}, and no model", None)
+    return _saved(data, place.with_suffix(f".{kind}"))
+
+
+def _saved(data: bytes, file: Path) -> Path:
+    file.write_bytes(data)
+    return file
