@@ -26,7 +26,7 @@ def test_model_and_soc_swapped(model: Path, capsys: Capture) -> None:
     assert main(["partition", "zynq_edge", "--soc", str(model)]) == 2
     assert capsys.readouterr().err == (
         f"{model}: error: this is a model, and a SoC file is wanted here [cannot-read]\n"
-        "hint: name the model first, and the SoC as `--soc`; in Python as the second argument\n"
+        "hint: name the model first, and the SoC after it\n"
     )
 
 

@@ -94,7 +94,7 @@ _MODELS = (".onnx", ".pt2", ".tflite")
 def _read(path: File, shown: str) -> str:
     if shown.lower().endswith(_MODELS):
         message = "this is a model, and a SoC file is wanted here"
-        hint = "name the model first, and the SoC as `--soc`; in Python as the second argument"
+        hint = "name the model first, and the SoC after it"
         raise DiagnosticError([Diagnostic(rule="cannot-read", place=shown, message=message, hint=hint)])
     try:
         with path.open("rb") as file:
