@@ -20,7 +20,6 @@ from target_arch.relax.readers.tflite_operators.site import (
     Converter,
     TFLiteOperand,
     TFLiteOperator,
-    of_reals,
 )
 from target_arch.relax.site import NotConverted
 
@@ -249,7 +248,6 @@ CONVERTERS: Mapping[str, Converter] = {
     "LEAKY_RELU": leaky_relu,
     "LOG": partial(by_table, _log),
     "LOGISTIC": partial(sigmoid, _logistic),
-    **dict.fromkeys(("NEG", "SQRT"), of_reals),
     "QUANTIZE": partial(rescaled, None, None),
     "RELU": partial(rescaled, 0.0, None),
     "RELU6": partial(rescaled, 0.0, 6.0),

@@ -18,7 +18,6 @@ from target_arch.relax.readers.tflite_operators.site import (
     Converter,
     TFLiteOperand,
     TFLiteOperator,
-    of_reals,
 )
 from target_arch.relax.site import NotConverted
 
@@ -213,5 +212,4 @@ CONVERTERS: Mapping[str, Converter] = {
     "POW": power,
     "PRELU": prelu,
     "DIV": quotient,
-    **dict.fromkeys(("FLOOR_DIV", "FLOOR_MOD"), of_reals),
 }

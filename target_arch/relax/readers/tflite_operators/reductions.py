@@ -3,6 +3,7 @@
 import math
 import operator as operators
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from tvm import relax
@@ -19,7 +20,8 @@ from target_arch.relax.readers.tflite_operators.site import (
     STORED,
     Converter,
     TFLiteOperator,
-    of_reals,
+    require_computed,
+    require_reals,
     same_grid,
 )
 from target_arch.relax.site import NotConverted
@@ -118,10 +120,26 @@ def _of_steps(site: TFLiteOperator, axis: int, body: Callable[..., None]) -> Any
     return site.defined("leaky", sums, swapped=0, offset0=-x.zero_point << bits, **attributes)
 
 
+def _of_truth_values(reduce: Callable[..., Any], site: TFLiteOperator) -> Any:
+    """REDUCE_ALL and REDUCE_ANY: the least and the greatest, which TVM has of numbers alone."""
+    require_reals(site)
+    require_computed(site.x)
+    numbers = relax.op.astype(site.x.expr, "int8")
+    return relax.op.astype(reduce(numbers, _axes(site), False), "bool")
+
+
+def _product(site: TFLiteOperator) -> Any:
+    require_reals(site)
+    require_computed(site.x)
+    return relax.op.prod(site.x.expr, _axes(site), False)
+
+
 CONVERTERS: Mapping[str, Converter] = {
     **dict.fromkeys(("MEAN", "SUM"), total),
     **dict.fromkeys(("REDUCE_MAX", "REDUCE_MIN"), greatest),
     "CUMSUM": cumulative,
-    "REDUCE_PROD": of_reals,
+    "REDUCE_ALL": partial(_of_truth_values, relax.op.min),
+    "REDUCE_ANY": partial(_of_truth_values, relax.op.max),
+    "REDUCE_PROD": _product,
     **dict.fromkeys(("ARG_MAX", "ARG_MIN"), place),
 }

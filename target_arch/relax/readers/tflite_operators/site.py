@@ -208,12 +208,17 @@ to TVM's frontend. Raises NotConverted for a form that is not supported.
 """
 
 
-def of_reals(site: TFLiteOperator) -> None:
-    """The converter of an operator that TVM's frontend computes as LiteRT does only where values are no steps
-    of a grid.
-    """
-    if site.stored:
-        raise NotConverted(f"stored values of type {site.x.dtype}")
+def require_reals(site: TFLiteOperator) -> None:
+    """Raise NotConverted where the values of a tensor are steps of a grid."""
+    for tensor in (*site.inputs, *site.outputs):
+        if tensor is not None and tensor.quantization is not None:
+            raise NotConverted(f"stored values of type {tensor.dtype}")
+
+
+def require_computed(tensor: TFLiteOperand) -> None:
+    """Raise NotConverted for a constant."""
+    if tensor.value is not None:
+        raise NotConverted(f"its operand `{tensor.name}` is constant")
 
 
 def same_grid(first: TFLiteOperand, second: TFLiteOperand) -> bool:

@@ -7,6 +7,7 @@ from target_arch.relax.readers.tflite_operators import (
     images,
     movement,
     pairs,
+    plain,
     products,
     recurrent,
     reductions,
@@ -19,19 +20,9 @@ CONVERTERS: Mapping[str, Converter] = {
     **images.CONVERTERS,
     **movement.CONVERTERS,
     **pairs.CONVERTERS,
+    **plain.CONVERTERS,
     **products.CONVERTERS,
     **recurrent.CONVERTERS,
     **reductions.CONVERTERS,
     **rows.CONVERTERS,
 }
-
-LEFT_TO_TVM = frozenset(
-    {
-        "ADD_N", "BITWISE_XOR", "BROADCAST_ARGS", "CAST", "CEIL", "COS", "FLOOR", "LOG_SOFTMAX",
-        "LOGICAL_AND", "LOGICAL_NOT", "LOGICAL_OR", "REDUCE_ALL", "REDUCE_ANY", "RIGHT_SHIFT", "ROUND",
-        "SIGN", "SIN", "SQUARE",
-    }
-)  # fmt: skip
-"""Operators without a converter here that TVM's frontend computes as LiteRT does, measured by
-`conformance/tflite_operators.py`. It converts others, too, some of them to wrong numbers.
-"""

@@ -94,6 +94,14 @@ def test_what_tvm_gets_wrong_is_refused(code: str, dtype: str, why: str, tmp_pat
     assert why in reason
 
 
+@pytest.mark.parametrize("code", ["CAST", "NEG", "REDUCE_PROD", "SQUARE"])
+def test_functions_of_constants_are_refused(code: str, tmp_path: Path) -> None:
+    file = TfliteFile()
+    operands = [file.numbers(1, 2)] + [file.numbers(0)] * (code == "REDUCE_PROD")
+    file.operator(code, operands, [file.output((2,), "int32")])
+    assert reasons(file.content(), tmp_path) == [f"`{code}` once, at `t2`: its operand `t0` is constant"]
+
+
 ROUNDED = (
     ("SUM", "int8", 10),
     ("SUM", "int16", 17),

@@ -22,7 +22,7 @@ from target_arch.relax.readers.foreign import results_of
 from target_arch.relax.readers.tflite_operators.checks import check
 from target_arch.relax.readers.tflite_operators.custom.table import CUSTOM
 from target_arch.relax.readers.tflite_operators.site import TFLiteOperator
-from target_arch.relax.readers.tflite_operators.table import CONVERTERS, LEFT_TO_TVM
+from target_arch.relax.readers.tflite_operators.table import CONVERTERS
 from target_arch.relax.readers.tflite_operators.walk.branches import check_alone
 from target_arch.relax.readers.tflite_operators.walk.codes import CODES, builtin_code
 from target_arch.relax.readers.tflite_operators.walk.early_ends import EarlyEnds
@@ -335,8 +335,7 @@ class _Walk:
                 *self.frontend.get_output_tensors(operator),
             )
         )
-        known = code in CONVERTERS or code in LEFT_TO_TVM
-        if not known or (quantized and code not in OperatorConverter._SUPPORTED_QUANTIZED_OPS):
+        if code not in CONVERTERS or (quantized and code not in OperatorConverter._SUPPORTED_QUANTIZED_OPS):
             raise NotConverted(_UNKNOWN)
         return self.frontend.convert_map[code](op=operator)
 
