@@ -67,6 +67,31 @@ def test_every_small_fault_of_a_function_is_made_once() -> None:
     assert found()["Pool.full:comparison#1"].change == "self.used >= self.size -> self.used > self.size"
 
 
+def test_faults_of_other_kinds() -> None:
+    text = """
+def same(parts, size):
+    for part in parts:
+        if (part.first, part.kind) == (size, 1) or part.start != size:
+            return [each.offset for each in parts]
+    return part.end == size
+"""
+    made = [f"{each.name}: {each.change}" for each in mutants("a.py", text, others=True)]
+    assert made == [
+        "a.py:same:first#1: for part in parts: ... -> for part in [*parts][:1]: ...",
+        "a.py:same:element#1: (part.first, part.kind) == (size, 1) -> (part.kind,) == (1,)",
+        "a.py:same:element#2: (part.first, part.kind) == (size, 1) -> (part.first,) == (size,)",
+        "a.py:same:attribute#1: part.first -> part.last",
+        "a.py:same:side#1: part.start != size -> part.start < size",
+        "a.py:same:side#2: part.start != size -> part.start > size",
+        "a.py:same:attribute#2: part.start -> part.end",
+        "a.py:same:attribute#3: each.offset -> each.bytes",
+        "a.py:same:first#2:  for each in parts ->  for each in [*parts][:1]",
+        "a.py:same:side#3: part.end == size -> part.end <= size",
+        "a.py:same:side#4: part.end == size -> part.end >= size",
+        "a.py:same:attribute#4: part.end -> part.start",
+    ]
+
+
 def test_a_fault_is_in_the_function_that_everybody_knows_already() -> None:
     module = ModuleType("a")
     exec(compile(TEXT, "a.py", "exec"), module.__dict__)

@@ -1,14 +1,15 @@
 """Which faults does no test notice?
 
     python -m conformance.mutants [ROOM ...] [--only TEXT] [--sample N] [--seed S] [--log FILE] [--seconds S]
-                                 [--list]
+                                 [--others] [--list]
 
 For every room, or those named: plants each fault, and prints the survivors that `explained.toml` does not
 explain, the explanations that are of no survivor, and how many mutants there were. `--only` takes mutants
-whose name contains the text, `--sample` a random N of these in each room, the same for the same seed. A long
-run can be made of several: with `--log` the fate of each mutant is a line of a file, `--seconds` end the run,
-and the next one with the same file goes on with the mutants that are not in it. Exit code 1 where anything is
-left to do.
+whose name contains the text, `--others` those of other kinds (only the first turn of a loop, another
+attribute, half of an equality, tuples without one element), `--sample` a random N of these in each room, the
+same for the same seed. A long run can be made of several: with `--log` the fate of each mutant is a line of a
+file, `--seconds` end the run, and the next one with the same file goes on with the mutants that are not in
+it. Exit code 1 where anything is left to do.
 """
 
 import argparse
@@ -51,15 +52,17 @@ def explanations(text: str) -> dict[str, Explanation]:
 
 
 def planned(
-    room: Room, only: str = "", sample: int | None = None, seed: int = 0
+    room: Room, only: str = "", sample: int | None = None, seed: int = 0, *, others: bool = False
 ) -> list[tuple[Path, Mutant]]:
     """The mutants of a room that are asked for, with their files, in the order of the text."""
     texts = {path: (path.relative_to(PACKAGE).as_posix(), path.read_text()) for path in room.sources()}
-    chosen = [name for file in texts.values() for name in names(*file) if only in name]
+    chosen = [name for file in texts.values() for name in names(*file, others=others) if only in name]
     if sample is not None and sample < len(chosen):
         chosen = random.Random(seed).sample(chosen, sample)
     wanted = frozenset(chosen)
-    return [(path, mutant) for path, file in texts.items() for mutant in mutants(*file, wanted)]
+    return [
+        (path, mutant) for path, file in texts.items() for mutant in mutants(*file, wanted, others=others)
+    ]
 
 
 def faults_of(fates: Mapping[str, tuple[Mutant, Fate]], known: Mapping[str, Explanation]) -> Iterator[str]:
@@ -132,8 +135,13 @@ def tried(name: str, room: Room, chosen: list[tuple[Path, Mutant]], record: Reco
 
 def unknown(known: Mapping[str, Explanation]) -> list[str]:
     """Explanations of mutants that do not exist, whatever is asked for."""
-    files = (path for room in ROOMS.values() for path in room.sources())
-    every = {name for path in files for name in names(path.relative_to(PACKAGE).as_posix(), path.read_text())}
+    files = {path for room in ROOMS.values() for path in room.sources()}
+    every = {
+        name
+        for path in files
+        for others in (False, True)
+        for name in names(path.relative_to(PACKAGE).as_posix(), path.read_text(), others=others)
+    }
     return sorted(set(known) - every)
 
 
@@ -146,6 +154,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="of the sample")
     parser.add_argument("--log", type=Path, metavar="FILE", help="fates, of earlier runs and of this one")
     parser.add_argument("--seconds", type=float, default=math.inf, metavar="S", help="time for each room")
+    parser.add_argument("--others", action="store_true", help="faults of other kinds")
     parser.add_argument("--list", action="store_true", help="print the mutants, and try none")
     options = parser.parse_args()
     for name in options.rooms:
@@ -153,7 +162,7 @@ def main() -> int:
             parser.error(f"there is no room `{name}`; there are {', '.join(ROOMS)}")
     known, done = explanations(EXPLAINED.read_text()), True
     for name in options.rooms or ROOMS:
-        chosen = planned(ROOMS[name], options.only, options.sample, options.seed)
+        chosen = planned(ROOMS[name], options.only, options.sample, options.seed, others=options.others)
         if options.list:
             for _, mutant in chosen:
                 print(f"{mutant.name} (line {mutant.first}): {mutant.change}")

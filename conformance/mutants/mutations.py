@@ -35,6 +35,28 @@ ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
 NAMES = {"all": "any", "any": "all", "min": "max", "max": "min"}
 FIRST_ARGUMENT = ("round_up", "sorted", "reversed")
 """Calls that are left out, with their first argument in their place."""
+SIBLINGS = {
+    one: other
+    for pair in (
+        ("first", "last"),
+        ("start", "end"),
+        ("source", "target"),
+        ("now", "next"),
+        ("inputs", "outputs"),
+        ("offset", "bytes"),
+        ("rows", "row_bytes"),
+        ("reads", "writes"),
+        ("read", "written"),
+        ("memory", "name"),
+        ("peaks", "offsets"),
+    )
+    for one, other in (pair, pair[::-1])
+}
+"""Attributes that one mistakes for each other."""
+OTHERS = ("first", "attribute", "side", "element")
+"""Kinds of faults that are asked for by themselves: only the first turn of a loop, another attribute, half of
+an equality, tuples of which one element is not compared.
+"""
 EMPTY = {
     "bool": ("True", "False"),
     "int": ("0",),
@@ -80,11 +102,13 @@ class _Fault:
     span: tuple[int, int]
 
 
-def mutants(path: str, text: str, wanted: Container[str] | None = None) -> Iterator[Mutant]:
-    """The mutants of a source file, all or those of the names that are wanted. The tree of each is its own:
-    the definition that has the fault.
+def mutants(
+    path: str, text: str, wanted: Container[str] | None = None, *, others: bool = False
+) -> Iterator[Mutant]:
+    """The mutants of a source file, all or those of the names that are wanted: of the `others` kinds, or of
+    all but these. The tree of each is its own: the definition that has the fault.
     """
-    for name, module, qualified, function, fault in _planted(path, text):
+    for name, module, qualified, function, fault in _planted(path, text, others):
         if wanted is None or name in wanted:
             new = "left out" if fault.kind == "statement" else _text(fault.new)
             yield Mutant(
@@ -98,18 +122,20 @@ def mutants(path: str, text: str, wanted: Container[str] | None = None) -> Itera
             )
 
 
-def names(path: str, text: str) -> list[str]:
+def names(path: str, text: str, *, others: bool = False) -> list[str]:
     """The names of all mutants of a source file, which begin with `path`."""
-    return [name for name, *_ in _planted(path, text)]
+    return [name for name, *_ in _planted(path, text, others)]
 
 
-def _planted(path: str, text: str) -> Iterator[tuple[str, ast.Module, str, Function, _Fault]]:
+def _planted(path: str, text: str, others: bool) -> Iterator[tuple[str, ast.Module, str, Function, _Fault]]:
     """Each fault with its name while it is in the tree, which holds one definition; then it is taken out."""
     definitions = (ast.Module(body=[each], type_ignores=[]) for each in ast.parse(text).body)
     found = ((module, *each) for module in definitions for each in _functions(module, ""))
     for module, qualified, function in found:
         count: Counter[str] = Counter()
         for fault in _faults(function):
+            if (fault.kind in OTHERS) != others:
+                continue
             count[fault.kind] += 1
             _put(fault, fault.new)
             yield f"{path}:{qualified}:{fault.kind}#{count[fault.kind]}", module, qualified, function, fault
@@ -222,6 +248,7 @@ def _of_statement(node: ast.AST, returns: str) -> Iterator[tuple[str, ast.AST]]:
             yield "loop", ast.While(test=ast.Constant(value=False), body=body, orelse=[])
         case ast.For(target=target, body=body):
             yield "loop", ast.For(target=target, iter=_parsed("()"), body=body, orelse=[])
+            yield "first", ast.For(target=target, iter=_only_first(node.iter), body=body, orelse=[])
 
 
 def _never(node: ast.stmt) -> ast.stmt:
@@ -246,6 +273,7 @@ def _of_expression(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
                 other = [*ops[:index], BOUNDARY[type(operator)](), *ops[index + 1 :]]
                 yield "comparison", ast.Compare(left=left, ops=other, comparators=right)
             yield from _members(node)
+            yield from _halves(node)
         case ast.BoolOp(op=op, values=values):
             yield "logic", ast.BoolOp(op=ast.Or() if isinstance(op, ast.And) else ast.And(), values=values)
             for index in range(len(values)):
@@ -260,6 +288,10 @@ def _of_expression(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
             for index in range(len(ifs)):
                 left = [*ifs[:index], *ifs[index + 1 :]]
                 yield "filter", ast.comprehension(target=target, iter=source, ifs=left, is_async=kind)
+            first = _only_first(source)
+            yield "first", ast.comprehension(target=target, iter=first, ifs=ifs, is_async=kind)
+        case ast.Attribute(value=value, attr=name, ctx=ast.Load()) if name in SIBLINGS:
+            yield "attribute", ast.Attribute(value=value, attr=SIBLINGS[name], ctx=ast.Load())
         case ast.BinOp():
             yield from _of_arithmetic(node)
         case ast.Call(func=ast.Name(id=name)):
@@ -303,3 +335,27 @@ def _members(node: ast.Compare) -> Iterator[tuple[str, ast.AST]]:
     for index in range(len(listed.elts)):
         fewer = ast.Tuple(elts=[*listed.elts[:index], *listed.elts[index + 1 :]], ctx=ast.Load())
         yield "member", ast.Compare(left=node.left, ops=node.ops, comparators=[fewer])
+
+
+def _only_first(source: ast.expr) -> ast.expr:
+    """The first element alone."""
+    listed = ast.List(elts=[ast.Starred(value=source, ctx=ast.Load())], ctx=ast.Load())
+    return ast.Subscript(value=listed, slice=ast.Slice(upper=ast.Constant(value=1)), ctx=ast.Load())
+
+
+def _halves(node: ast.Compare) -> Iterator[tuple[str, ast.AST]]:
+    """An equality that holds on one side too, and tuples that differ in an element that is not compared."""
+    (operator, *more), (right, *_) = node.ops, node.comparators
+    if more or not isinstance(operator, ast.Eq | ast.NotEq):
+        return
+    if isinstance(node.left, ast.Tuple) and isinstance(right, ast.Tuple):
+        for index in range(len(node.left.elts)):
+            sides = [
+                ast.Tuple(elts=[*side.elts[:index], *side.elts[index + 1 :]], ctx=ast.Load())
+                for side in (node.left, right)
+            ]
+            yield "element", ast.Compare(left=sides[0], ops=node.ops, comparators=[sides[1]])
+        return
+    equal = isinstance(operator, ast.Eq)
+    for other in (ast.LtE(), ast.GtE()) if equal else (ast.Lt(), ast.Gt()):
+        yield "side", ast.Compare(left=node.left, ops=[other], comparators=node.comparators)

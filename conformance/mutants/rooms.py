@@ -38,9 +38,22 @@ ROOMS = {
             "tests/stages/check/rules/test_time.py",
             "tests/stages/check/rules/test_states.py",
             "tests/stages/check/rules/test_caller.py",
+            "tests/stages/check/rules/test_itself.py",
             "tests/stages/check/test_messages.py",
+            "tests/stages/check/meaning/test_model.py",
+            "tests/stages/check/meaning/test_numbers.py",
+            "tests/stages/check/meaning/test_steps.py",
             "tests/stages/memory/test_model_pools.py",
         ),
+    ),
+    "replays": Room(
+        files=(
+            "stages/regions/replay.py",
+            "stages/regions/replay_channels.py",
+            "stages/regions/replay_patches.py",
+            "stages/regions/replay_rows.py",
+        ),
+        tests=("tests/stages/regions/test_calls.py",),
     ),
     "ledger": Room(
         files=(

@@ -1,0 +1,60 @@
+"""Does the checker find every fault in a plan that makes it compute something else?
+
+    python -m tests.plan_faults [--plans N] [--seed S] [--start P] [--each K]
+
+Plants K faults, of every kind in turn, into each of N random right plans from number P on: of small graphs
+with tiles, states, reshapes and concatenations, and of random models compiled for random chips. The checker
+finds a fault, or the steps are executed on memories of bytes with several timings, and their outputs and
+states are compared with those of the right plan: the fault is harmless, or accepted and wrong. Prints how
+many of each kind became what, and each that was accepted and wrong or ended in an exception. Exit code 1
+where there was one.
+"""
+
+import argparse
+import sys
+import time
+from collections import Counter
+
+from tests.plan_faults.campaign import Verdict, planted
+from tests.plan_faults.faults import FAULTS
+
+
+def main() -> int:
+    """Exit code: 0 where nothing wrong was accepted."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.plan_faults",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--plans", type=int, default=100, metavar="N", help="how many right plans")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="of the faults")
+    parser.add_argument("--start", type=int, default=0, metavar="P", help="the number of the first plan")
+    parser.add_argument("--each", type=int, default=100, metavar="K", help="faults to try in each plan")
+    options = parser.parse_args()
+    total: Counter[tuple[str, Verdict]] = Counter()
+    wrong, start, refused = 0, time.monotonic(), 0
+    for number in range(options.start, options.start + options.plans):
+        found = planted(number, options.seed, options.each)
+        if found is None:
+            refused += 1
+            continue
+        total += found.verdicts
+        wrong += len(found.wrong)
+        for said in found.wrong:
+            print(said, flush=True)
+    width = max(map(len, FAULTS))
+    print(f"{'kind':{width}}  " + "  ".join(f"{verdict:>8}" for verdict in Verdict))
+    for kind in FAULTS:
+        counts = (f"{total[kind, verdict]:>{max(len(verdict), 8)}}" for verdict in Verdict)
+        print(f"{kind:{width}}  " + "  ".join(counts))
+    sums = {verdict: sum(n for (_, each), n in total.items() if each is verdict) for verdict in Verdict}
+    told = ", ".join(f"{count:,} {verdict}" for verdict, count in sums.items())
+    print(
+        f"{sum(sums.values()):,} faults of {len(FAULTS)} kinds in {options.plans - refused} plans: {told}; "
+        f"{time.monotonic() - start:.0f} s"
+    )
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
