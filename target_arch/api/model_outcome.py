@@ -99,6 +99,9 @@ class ModelOutcome:
     def _notes(self) -> Iterator[str]:
         """The memory it takes, and what to know of it."""
         made = self.stages
+        left_out = str(made.model.simplification or "")
+        if left_out:
+            yield left_out
         for arena in sorted(made.plan.peaks):
             used, bound = made.plan.peaks[arena], made.plan.shared[arena]
             if arena.caller:

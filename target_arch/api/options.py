@@ -54,6 +54,8 @@ class CompileOptions(TypedDict, total=False):
     """Whose the memory of inputs and outputs is: `arena`, the bundle's, or `caller`."""
     optimize: str
     """The goal for the code: `size`, `balanced` or `speed`."""
+    keep_dead: bool
+    """Whether channels that influence no result are computed, too."""
     costs: str | Path
     """A file of measured costs, which count instead of estimates."""
     tuning: str | Path

@@ -25,6 +25,7 @@ from target_arch.plan.manifest.model import (
     PlacementEntry,
     PoolEntry,
     SelfTestEntry,
+    SimplificationEntry,
     SlotEntry,
     SpanEntry,
     StateEntry,
@@ -99,6 +100,7 @@ def _model(soc: SoC, member: Member) -> ModelEntry:
         input_shapes=_input_shapes(member),
         self_test=_self_test(member),
         io=IoOwner.CALLER if member.lends else IoOwner.ARENA,
+        simplification=_simplification(model),
         inputs=_tensors(model, steps.inputs),
         outputs=_tensors(model, steps.outputs),
         states=_states(model, steps),
@@ -115,6 +117,12 @@ def _model(soc: SoC, member: Member) -> ModelEntry:
         steps=tuple(_step(number, step) for number, step in enumerate(steps.steps)),
         verification=None,
     )
+
+
+def _simplification(model: Model) -> SimplificationEntry | None:
+    """The work that is left out of the file's model; None where everything was to be kept."""
+    left = model.simplification
+    return None if left is None else SimplificationEntry(**asdict(left))
 
 
 def _input_shapes(member: Member) -> InputShapesEntry | None:

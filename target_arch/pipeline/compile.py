@@ -58,6 +58,7 @@ from target_arch.stages.placement.grouping import Grouping
 from target_arch.stages.placement.place import place
 from target_arch.stages.placement.rules import Rules
 from target_arch.stages.setting import Setting
+from target_arch.stages.simplification.removal import without_dead_channels
 from target_arch.stages.steps.expected import with_runs
 
 
@@ -254,6 +255,8 @@ def _import(
         request.states,
         plug_ins.operators.converter,
     )
+    if not request.keep_dead:
+        model = without_dead_channels(model)
     return with_own_outputs(model) if request.io is IoOwner.CALLER else model, program
 
 

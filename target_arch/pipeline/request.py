@@ -34,7 +34,8 @@ class CompileRequest:
     `images` are programs that the model wants on target_archs, instead of those that the SoC file names.
     `input_shapes` fix dimensions that the model file leaves open.
     `optimize` is the goal for the generated code. `io` says whose the bytes of model inputs and
-    outputs are: with `caller` they are in no arena, and every run is given their addresses.
+    outputs are: with `caller` they are in no arena, and every run is given their addresses. With `keep_dead`
+    channels that no result depends on are computed, too.
     """
 
     model_path: Path
@@ -60,6 +61,7 @@ class CompileRequest:
     input_shapes: InputShapes = AS_IN_FILE
     states: Mapping[str, str] = field(factory=dict)
     memory: Mapping[str, int] = field(factory=dict)
+    keep_dead: bool = False
 
 
 @frozen(kw_only=True)

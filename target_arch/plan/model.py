@@ -14,6 +14,7 @@ from attrs import evolve, field, frozen
 
 from target_arch.plan.operators.facts import MACS_PER_OUTPUT, Arithmetic, Facts
 from target_arch.plan.operators.kinds import OperatorKind, facts_of, kind_of
+from target_arch.plan.simplification import Simplification
 
 
 def identifier(name: str, otherwise: str) -> str:
@@ -85,12 +86,14 @@ class Quantization:
 @frozen(kw_only=True)
 class Origin:
     """The tensor of the model's file whose values a tensor holds: the file's elements, seen as an array of
-    shape `view`, its dimensions permuted by `axes`, row by row.
+    shape `view`, its dimensions permuted by `axes`, row by row. `channels` are the indices along the last
+    dimension of what that makes which the tensor has; None where it has all.
     """
 
     name: str
     view: tuple[int, ...]
     axes: tuple[int, ...]
+    channels: tuple[int, ...] | None = None
 
 
 @frozen(kw_only=True, slots=False)
@@ -170,7 +173,7 @@ class State:
 @frozen(kw_only=True, repr=False, slots=False)
 class Model:
     """A model after import: operators in a topological order of the original program, those that store
-    states last.
+    states last. `simplification` says what of the file's model is not in it; None where all of it is.
     """
 
     name: str
@@ -180,6 +183,7 @@ class Model:
     states: tuple[State, ...] = ()
     tensors: Mapping[str, Tensor]
     operators: tuple[Operator, ...]
+    simplification: Simplification | None = None
 
     def __repr__(self) -> str:
         return f"<model {self.name}: {len(self.operators)} operators>"

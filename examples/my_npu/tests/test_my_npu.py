@@ -48,8 +48,8 @@ def test_the_backend_keeps_the_contract() -> None:
 
 def test_what_it_refuses_has_a_reason(model: Path) -> None:
     choices = {choice.operator: choice for choice in compiled(model).graph.choices}
-    refusals = {each.instance: each.refusal for each in choices["relax_0"].candidates}
-    assert refusals == {"host_cpu": None, "my_npu": "my_npu computes relu only, this is relax"}
+    refusals = {each.instance: each.refusal for each in choices["function_0"].candidates}
+    assert refusals == {"host_cpu": None, "my_npu": "my_npu computes relu only, this is function"}
 
 
 @pytest.mark.parametrize(("memory", "commands"), [(16 << 10, 1), (4 << 10, 4), (1 << 10, 13)])

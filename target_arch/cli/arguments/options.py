@@ -208,6 +208,13 @@ PLAN = (
         argument={"choices": tuple(Goal), "default": Goal.BALANCED},
     ),
     OptionRow(
+        name="keep_dead",
+        flag="--keep",
+        help="dead: channels that influence no result are computed, too",
+        read=lambda value, _: value == "dead",
+        argument={"choices": ("dead",)},
+    ),
+    OptionRow(
         name="planner",
         flag="--planner",
         help="the algorithm of the memory plan, and how long one that searches may take; with seconds "

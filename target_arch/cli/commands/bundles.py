@@ -183,6 +183,8 @@ def _compiled_again(bundle: "Bundle", options: argparse.Namespace) -> "Bundle":
         again.mode = manifest.mode
     if options.optimize == Goal.BALANCED:
         again.optimize = manifest.optimize
+    if model.simplification is None:
+        again.keep = "dead"
     made = compiled(again)
     same = made.bundle(bundle.directory)
     _require_operators(made, options)

@@ -61,6 +61,18 @@ class SelfTestEntry:
 
 
 @frozen(kw_only=True)
+class SimplificationEntry:
+    """The part of the file's model that is computed, where some influences no result."""
+
+    channels: Annotated[int, "channels (indices of the last axis) of the results of all operators"]
+    all_channels: Annotated[int, "as `channels`, of the file's model"]
+    macs: Annotated[int, "multiply-accumulates of a run"]
+    all_macs: Annotated[int, "as `macs`, of the file's model"]
+    constant_bytes: Annotated[int, "bytes of weights and other constants, before a backend packs them"]
+    all_constant_bytes: Annotated[int, "as `constant_bytes`, of the file's model"]
+
+
+@frozen(kw_only=True)
 class TensorEntry:
     """An input or output of a model. Its bytes are those of its shape and type."""
 
@@ -280,6 +292,11 @@ class ModelEntry:
         IoOwner,
         "`caller` where inputs and outputs are [memory of the caller](embed.md#memory-of-the-caller), "
         "else `arena`",
+    ]
+    simplification: Annotated[
+        SimplificationEntry | None,
+        "what of the file's model is [left out](models.md#what-influences-no-result); null where "
+        "it was to be kept",
     ]
     inputs: Annotated[tuple[TensorEntry, ...], "the model's inputs, in its order"]
     outputs: Annotated[tuple[TensorEntry, ...], "the model's outputs, in its order"]

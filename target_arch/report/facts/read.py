@@ -2,11 +2,21 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from attrs import asdict
+
 from target_arch.plan.execution import Activity
 from target_arch.plan.manifest.bundle import Manifest
 from target_arch.plan.manifest.image import CoreSectionEntry, FillEntry, SectionEntry, StackEntry
-from target_arch.plan.manifest.model import BudgetEntry, BufferEntry, ExecutionEntry, ModelEntry, SpanEntry
+from target_arch.plan.manifest.model import (
+    BudgetEntry,
+    BufferEntry,
+    ExecutionEntry,
+    ModelEntry,
+    SimplificationEntry,
+    SpanEntry,
+)
 from target_arch.plan.manifest.operators import CandidateEntry, OperatorEntry, PartitionEntry
+from target_arch.plan.simplification import Simplification
 from target_arch.report.facts.shown import (
     ShownBudget,
     ShownBuffer,
@@ -39,6 +49,7 @@ def read_shown(manifest: Manifest, soc: SoC) -> ShownBundle:
 def _model(model: ModelEntry) -> ShownModel:
     return ShownModel(
         name=model.name,
+        left_out=_left_out(model.simplification),
         inputs=model.inputs,
         outputs=model.outputs,
         states=tuple(state.name for state in model.states),
@@ -54,6 +65,11 @@ def _model(model: ModelEntry) -> ShownModel:
         attempts=model.attempts,
         verification=model.verification,
     )
+
+
+def _left_out(entry: SimplificationEntry | None) -> str:
+    """The sentence about work that is left out; empty where there is none."""
+    return "" if entry is None else str(Simplification(**asdict(entry)))
 
 
 def _operators(model: ModelEntry) -> tuple[ShownOperator, ...]:

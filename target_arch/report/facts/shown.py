@@ -145,9 +145,10 @@ class ShownImage:
 
 @frozen(kw_only=True, slots=False)
 class ShownModel:
-    """One model of a bundle."""
+    """One model of a bundle; `left_out` is empty where all of the file's model is computed."""
 
     name: str
+    left_out: str
     inputs: tuple[TensorEntry, ...]
     outputs: tuple[TensorEntry, ...]
     states: tuple[str, ...]

@@ -16,6 +16,7 @@ from target_arch.run.references.reference import (
     Reference,
     differences,
 )
+from target_arch.run.verification.in_file import place_in_file
 from target_arch.soc.schema.records import to_json
 
 _STEPPED = ("int8", "uint8", "int16", "uint16")
@@ -152,11 +153,11 @@ class LayerResults:
         self._note(frame, tuple(unequal[0].tolist()), (ours, must), "exact arithmetic gives")
 
     def _beside_reference(self, frame: int, ours: Array, theirs: Array) -> None:
-        mine, other = (self._in_file(each) for each in (ours, theirs))
-        apart, allowed = differences(mine, other), self._allowed()
+        apart, allowed = differences(ours, theirs), self._allowed()
         limit: Any = math.inf if allowed is None else allowed
-        if mine.dtype.kind == "f":
-            limit = limit + FLOAT_RELATIVE * np.abs(np.where(np.isfinite(other), other, 0).astype(np.float64))
+        if ours.dtype.kind == "f":
+            finite = np.where(np.isfinite(theirs), theirs, 0).astype(np.float64)
+            limit = limit + FLOAT_RELATIVE * np.abs(finite)
         beyond = np.argwhere(apart > limit)
         self.compared = True
         self.elements += apart.size
@@ -164,23 +165,25 @@ class LayerResults:
         self.largest = max(self.largest, float(apart.max(initial=0.0)))
         self.wrong += len(beyond)
         if len(beyond):
-            self._note(frame, tuple(beyond[0].tolist()), (mine, other), "the reference has")
+            self._note(frame, tuple(beyond[0].tolist()), (ours, theirs), "the reference has", in_file=True)
 
-    def _note(self, frame: int, index: tuple[int, ...], both: tuple[Array, Array], said: str) -> None:
-        """The first fault alone."""
+    def _note(
+        self,
+        frame: int,
+        index: tuple[int, ...],
+        both: tuple[Array, Array],
+        said: str,
+        *,
+        in_file: bool = False,
+    ) -> None:
+        """The first fault alone; `in_file`: its element is that of the file's tensor, not of the plan's."""
         mine, other = (value[index].item() for value in both)
         operator, tensor = self.operator, self.model.tensors[self.operator.output]
         name = operator.output if tensor.origin is None else tensor.origin.name
+        if in_file and tensor.origin is not None:
+            index = place_in_file(index, tensor.origin, tensor.shape)
         inputs = ", ".join(f"`{each}`" for each in operator.inputs) or "nothing"
         self.first_wrong = self.first_wrong or (
             f"operator `{operator.id}` (`{operator.location}`), tensor `{name}`, element {list(index)} of "
             f"frame {frame}: {mine:g} where {said} {other:g}, from {inputs}"
         )
-
-    def _in_file(self, value: Array) -> Array:
-        """A tensor of the plan in the author's order of dimensions."""
-        origin = self.model.tensors[self.operator.output].origin
-        if origin is None:
-            return value
-        held = value.reshape([origin.view[axis] for axis in origin.axes])
-        return held.transpose(np.argsort(origin.axes))

@@ -9,6 +9,7 @@ by one, bit for bit: so a result for each operator holds for the run.
 """
 
 from collections.abc import Mapping
+from math import prod
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,7 @@ from target_arch.run.executables.executable import build
 from target_arch.run.execute.programs import run_frames
 from target_arch.run.execute.traced import Trace, traced
 from target_arch.run.references.reference import Array, Frame, Reference
+from target_arch.run.verification.in_file import laid_out
 from target_arch.run.verification.layer import LayerResults, Layers, Outcome
 from target_arch.stages.steps.probes import probes
 
@@ -108,15 +110,11 @@ def _in_plan(model: Model, inside: Mapping[str, Array]) -> dict[str, Array]:
     found = {}
     for name, tensor in model.tensors.items():
         theirs = None if tensor.origin is None else inside.get(tensor.origin.name)
-        if theirs is not None and theirs.nbytes == tensor.bytes and str(theirs.dtype) == tensor.dtype:
-            found[name] = _laid_out(theirs, tensor)
+        if theirs is None or tensor.origin is None or str(theirs.dtype) != tensor.dtype:
+            continue
+        if theirs.size == prod(tensor.origin.view):
+            found[name] = laid_out(theirs, tensor.origin, tensor.shape)
     return found
-
-
-def _laid_out(theirs: Array, tensor: Tensor) -> Array:
-    origin = tensor.origin
-    assert origin is not None
-    return theirs.reshape(origin.view).transpose(origin.axes).reshape(tensor.shape)
 
 
 def _read(content: bytes, tensor: Tensor) -> Array:

@@ -91,7 +91,7 @@ def test_what_replaces_a_tensor_is_in_its_alias_too(tmp_path: Path) -> None:
     nodes = [
         helper.make_node("Softmax", ["x"], ["shares"], axis=-1),
         helper.make_node("Reshape", ["shares", "shape"], ["again"]),
-        helper.make_node("Sigmoid", ["again"], ["y"]),
+        helper.make_node("Softmax", ["again"], ["y"]),
     ]
     shape = {"shape": np.array([2, 12], np.int64)}
     path = save(onnx_model(nodes, {"x": (4, 6)}, {"y": (2, 12)}, shape), tmp_path / "m.onnx")
