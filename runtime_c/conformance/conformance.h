@@ -48,6 +48,7 @@ typedef struct port_under_test {
     const uint8_t *image; /* firmware of the dsp; NULL where it is linked */
     uint32_t image_bytes;
     void (*lose)(uint32_t timeline); /* the next operation there is done, but its interrupt gets lost */
+    void (*signal)(uint32_t timeline); /* an interrupt of it comes, with nothing behind it */
     void (*reset)(uint32_t instance); /* it goes back into reset in the middle of its next work */
     int (*guards)(int paint); /* paint the bytes around memories that are no pool's, or: are they still painted? */
     ta_function call; /* what add_call has the dsp execute; NULL: conformance_add */

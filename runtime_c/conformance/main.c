@@ -9,6 +9,7 @@ ta_runtime rt;
 const char *failed(const char *condition)
 {
     (void)ta_stop(&rt);
+    rt.watch = NULL;
     return condition;
 }
 

@@ -94,6 +94,51 @@ static const char *reentry(void)
     return NULL;
 }
 
+static uint32_t watched, last_watched, refused_step;
+
+static ta_status watch(void *context, uint32_t step)
+{
+    watched++;
+    last_watched = step;
+    return context == &watched && step == refused_step ? TA_ERROR_DEADLINE : TA_OK;
+}
+
+/* Two steps and the end of the run; it may refuse each of them, and the next run is as if nothing had been. */
+static const char *watching(void)
+{
+    begin(&w);
+    (void)add_call(&w, INSTANCE_HOST, sram(0), sram(64), sram(128));
+    (void)add_copy(&w, TA_TIMELINE_NONE, sram(128), sram(256), ADD_BYTES);
+    CHECK(init() == TA_OK);
+    rt.watch = watch;
+    rt.watch_context = &watched;
+    for (refused_step = 0; refused_step < 4; refused_step++) {
+        watched = 0;
+        fill(0, 128, refused_step);
+        const ta_status status = ta_run(&rt);
+        CHECK(status == (refused_step == 3 ? TA_OK : TA_ERROR_DEADLINE));
+        CHECK(watched == (refused_step == 3 ? 3 : refused_step + 1u) && last_watched == watched - 1u);
+        CHECK(rt.failed_step == (refused_step < 2 ? refused_step : TA_NO_STEP));
+        CHECK(ta_failed_device(&rt) != NULL || refused_step >= 2);
+    }
+    CHECK(is_sum(0, 64, 256, ADD_BYTES));
+    rt.watch = NULL;
+    return NULL;
+}
+
+static const char *checksum_by_hardware(void)
+{
+    const ta_port *port = under_test.port;
+    uint32_t crc = 0;
+    SKIP_WITHOUT(port->crc32c, "no CRC-32C");
+    const ta_status status = port->crc32c(port, "1234", 4, &crc);
+    if (status == TA_ERROR_UNSUPPORTED)
+        return "skip: no CRC-32C here";
+    CHECK(status == TA_OK && port->crc32c(port, "56789", 5, &crc) == TA_OK && crc == 0xe3069283u);
+    CHECK(port->crc32c(port, "", 0, &crc) == TA_OK && crc == 0xe3069283u);
+    return NULL;
+}
+
 static const char *pointers(void)
 {
     begin(&w);
@@ -272,6 +317,8 @@ const test_case core_tests[] = {
     {"ABI mismatch", abi_mismatch},
     {"states", states},
     {"a run inside a run is refused", reentry},
+    {"a watch sees every step and may end a run", watching},
+    {"CRC-32C by hardware", checksum_by_hardware},
     {"pointers", pointers},
     {"bad copies are refused", bad_copies},
     {"bad dispatches are refused", bad_dispatches},

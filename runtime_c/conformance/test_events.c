@@ -146,6 +146,73 @@ static const char *a_missing_wait_shows(void)
     return NULL;
 }
 
+/* On every timeline: an interrupt with nothing behind it, an old completion waited for again, one that never comes. */
+static ta_status disturb(void *context, uint32_t step)
+{
+    const ta_port *port = under_test.port;
+    (void)context;
+    (void)step;
+    for (uint32_t t = 0; t < CHANNEL_COUNT; t++) {
+        const ta_progress *progress = &rt.progress[t];
+        const uint32_t done = progress->base + progress->settled, never = progress->base + progress->issued + 1u;
+        uint32_t value = 0;
+        if (under_test.signal)
+            under_test.signal(t);
+        if (port->read_timeline(port, t, &value) != TA_OK || value - done > progress->issued - progress->settled)
+            return TA_ERROR_DEVICE;
+        if (port->wait(port, t, done, 0) != TA_OK || port->wait(port, t, never, 0) != TA_ERROR_TIMEOUT)
+            return TA_ERROR_DEVICE;
+    }
+    return TA_OK;
+}
+
+static const char *duplicate_and_spurious_completions(void)
+{
+    begin(&w);
+    (void)add_copy(&w, CHANNEL_0, sram(0), tcm(0), 256);
+    (void)add_copy(&w, CHANNEL_1, sram(256), tcm(256), 256);
+    (void)add_copy(&w, CHANNEL_0, sram(512), tcm(512), 256);
+    (void)add_wait(&w, CHANNEL_1);
+    (void)add_wait(&w, CHANNEL_0);
+    (void)add_copy(&w, CHANNEL_1, tcm(0), sram(4096), 768);
+    (void)add_wait(&w, CHANNEL_1);
+    INIT(w);
+    rt.watch = disturb;
+    for (uint32_t i = 0; i < 5; i++) {
+        fill(0, 768, i);
+        CHECK(ta_run(&rt) == TA_OK && same(0, 4096, 768));
+        CHECK(counter() == rt.progress[CHANNEL_0].base + rt.progress[CHANNEL_0].issued);
+    }
+    rt.watch = NULL;
+    return NULL;
+}
+
+/* A completion that nobody waits for any more is dropped: it counts for no later run. */
+static const char *late_completions(void)
+{
+    begin(&w);
+    for (uint32_t i = 0; i < 4; i++)
+        (void)add_copy(&w, CHANNEL_0, sram(512 * i), sram(4096 + 512 * i), 512);
+    (void)add_wait(&w, CHANNEL_0);
+    INIT(w);
+    for (uint32_t i = 0; i < 12; i++) {
+        rt.timeout_us = i % 3u; /* too short for some */
+        fill(0, 2048, i);
+        const ta_status status = ta_run(&rt);
+        CHECK(status == TA_OK || status == TA_ERROR_TIMEOUT);
+        CHECK(status != TA_OK || same(0, 4096, 2048));
+        if (status != TA_OK) {
+            CHECK(ta_stop(&rt) == TA_OK);
+            INIT(w);
+        }
+        rt.timeout_us = TA_DEFAULT_TIMEOUT_US;
+        fill(0, 2048, 100u + i);
+        CHECK(ta_run(&rt) == TA_OK && same(0, 4096, 2048));
+        CHECK(counter() == rt.progress[CHANNEL_0].base + rt.progress[CHANNEL_0].issued);
+    }
+    return NULL;
+}
+
 const test_case event_tests[] = {
     {"a channel is in order", a_channel_is_in_order},
     {"channels do not wait for each other", channels_do_not_wait_for_each_other},
@@ -156,5 +223,7 @@ const test_case event_tests[] = {
     {"counters wrap", counters_wrap},
     {"asking does not block", asking_does_not_block},
     {"a missing Wait shows", a_missing_wait_shows},
+    {"duplicate and spurious completions", duplicate_and_spurious_completions},
+    {"late completions", late_completions},
     {NULL, NULL},
 };

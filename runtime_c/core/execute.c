@@ -169,7 +169,5 @@ ta_status ta_execute(ta_runtime *rt, uint32_t index)
         status = execute_copy(rt, step);
     else if (step->kind == TA_STEP_DISPATCH)
         status = execute_dispatch(rt, step);
-    if (status != TA_OK)
-        ta_blame(rt, index);
     return status;
 }

@@ -27,7 +27,7 @@ void ta_release(ta_runtime *runtime);
 /* ta_run, of a runtime that is claimed. */
 ta_status ta_run_claimed(ta_runtime *runtime);
 
-/* Execute one step that is not a LOAD. Sets `failed_step` on failure. */
+/* Execute one step that is not a LOAD. After a failure of an earlier one, `failed_step` is that one. */
 ta_status ta_execute(ta_runtime *runtime, uint32_t step);
 
 /* Wait until the first `value` asynchronous steps of this run on the timeline are complete, and see how

@@ -14,6 +14,8 @@ const char *ta_status_name(ta_status status)
     case TA_ERROR_DEVICE: return "TA_ERROR_DEVICE";
     case TA_ERROR_IMAGE: return "TA_ERROR_IMAGE";
     case TA_ERROR_BUSY: return "TA_ERROR_BUSY";
+    case TA_ERROR_CORRUPT: return "TA_ERROR_CORRUPT";
+    case TA_ERROR_DEADLINE: return "TA_ERROR_DEADLINE";
     }
     return "unknown";
 }

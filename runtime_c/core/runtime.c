@@ -175,12 +175,17 @@ static int all_there(const ta_bundle *bundle, const ta_tensor *tensors, uint32_t
 
 static ta_status execute_all(ta_runtime *rt)
 {
-    for (uint32_t i = load_steps(rt->bundle); i < rt->bundle->step_count; i++) {
-        const ta_status status = ta_execute(rt, i);
-        if (status != TA_OK)
+    for (uint32_t i = load_steps(rt->bundle);; i++) {
+        ta_status status = rt->watch != NULL ? rt->watch(rt->watch_context, i) : TA_OK;
+        if (i == rt->bundle->step_count)
+            return status == TA_OK ? settle_all(rt) : status;
+        if (status == TA_OK)
+            status = ta_execute(rt, i);
+        if (status != TA_OK) {
+            ta_blame(rt, i);
             return status;
+        }
     }
-    return settle_all(rt);
 }
 
 static uint64_t now(const ta_port *port)
@@ -206,12 +211,12 @@ ta_status ta_run_claimed(ta_runtime *rt)
     if (!all_there(rt->bundle, rt->bundle->inputs, rt->bundle->input_count) ||
         !all_there(rt->bundle, rt->bundle->outputs, rt->bundle->output_count))
         return TA_ERROR_ARGUMENT;
-    const uint64_t started = now(rt->port);
+    rt->run_us = now(rt->port);
     begin_run(rt);
     const ta_status status = execute_all(rt);
     if (status != TA_OK)
         abandon(rt, status);
-    rt->run_us = now(rt->port) - started;
+    rt->run_us = now(rt->port) - rt->run_us;
     return status;
 }
 

@@ -13,11 +13,12 @@ from target_arch.emit.build.runtime_files import runtime_files
 from target_arch.emit.digests import MANIFEST, manifest_text, with_files
 from target_arch.emit.model.arenas import EmittedArena, arenas, constants_of, placed
 from target_arch.emit.model.constants import constants_source
+from target_arch.emit.model.deadline import deadline_source, has_deadlines
 from target_arch.emit.model.device_modules import module_source, modules
 from target_arch.emit.model.header import headers
 from target_arch.emit.model.inputs import EmitInputs
 from target_arch.emit.model.kernels import entry, kernels, kernels_source
-from target_arch.emit.model.naming import bundle_symbol, simulation_symbol, soc_symbol
+from target_arch.emit.model.naming import bundle_symbol, seals_symbol, simulation_symbol, soc_symbol
 from target_arch.emit.model.source import sources
 from target_arch.emit.model.stand_ins import stand_ins_source
 from target_arch.emit.model.steps import arenas_source, arenas_symbol, steps_source
@@ -55,6 +56,7 @@ def emit_bundle(inputs: EmitInputs, manifest: Manifest) -> BundleFiles:
             (f"src/{inputs.stem}_internal.h", _internal_header(inputs, every)),
             *_arena_files(inputs, every),
             *_step_files(inputs, every),
+            *_deadline_files(inputs),
             *_kernel_files(inputs),
             *_soc_files(inputs, every),
             *_programs(inputs),
@@ -113,6 +115,10 @@ def _step_files(inputs: EmitInputs, every: Sequence[EmittedArena]) -> Files:
     ]
 
 
+def _deadline_files(inputs: EmitInputs) -> Files:
+    return [(f"src/{inputs.stem}_deadline.c", deadline_source(inputs))] if has_deadlines(inputs) else []
+
+
 def _kernel_files(inputs: EmitInputs) -> Files:
     """The kernels of every target_arch."""
     own = {module.kernels.arch: module for module in modules(inputs)}
@@ -164,6 +170,7 @@ def _internal_header(inputs: EmitInputs, every: Sequence[EmittedArena]) -> str:
     out = Emitter()
     out.line(f"/* Shared by the sources of `{comment(inputs.name)}`. */")
     out.lines((f"#ifndef {guard}", f"#define {guard}", "", '#include "target_arch/abi.h"', ""))
+    out.lines(('#include "integrity/integrity.h"', ""))
     if inputs.port.hosted.simulates:
         out.lines(('#include "ports/host/simulator.h"', ""))
     if any(member.lends for member in inputs.members):
@@ -174,6 +181,7 @@ def _internal_header(inputs: EmitInputs, every: Sequence[EmittedArena]) -> str:
         out.line(f"extern ta_models {inputs.stem}_models;")
         out.line(f"extern const ta_arena {arenas_symbol(inputs)}[{len(every)}];")
     out.lines(f"extern const ta_bundle {bundle_symbol(member)};" for member in inputs.members)
+    out.lines(f"extern const ta_seals {seals_symbol(member)};" for member in inputs.members)
     out.line(f"extern const ta_soc {soc_symbol(inputs)};")
     if inputs.port.hosted.simulates:
         out.line(f"extern const ta_simulation {simulation_symbol(inputs)};")

@@ -116,13 +116,15 @@ class _Chip:
         parts = [operand.touched(self._buffers[operand.of].bytes) for operand in step.operands]
         call = _called(self._result.kernels.get(step.partition), step)
         if call is not None and call.copies:
-            source = next(p for p, o in zip(parts, step.operands, strict=True) if o.access.reads)
-            target = next(p for p, o in zip(parts, step.operands, strict=True) if o.access.writes)
-            self._execute(Copy(source=source, target=target, engine=""))
+            read = next(number for number, o in enumerate(step.operands) if o.access.reads)
+            written = next(number for number, o in enumerate(step.operands) if o.access.writes)
+            source, target = parts[read], parts[written]
+            if not (self._meet(source, target) and self._safe(read, written, parts, call)):
+                self._execute(Copy(source=source, target=target, engine=""))
             return
-        read = [self._operand(number, step, parts, call) for number in range(len(parts))]
+        operands = [self._operand(number, step, parts, call) for number in range(len(parts))]
         digest = blake2b(f"{step.function} {step.words}".encode())
-        for each in read:
+        for each in operands:
             digest.update(b"|" if each is None else each)
         for number, (operand, part) in enumerate(zip(step.operands, parts, strict=True)):
             if operand.access.writes:

@@ -79,14 +79,16 @@ def _reordered(random: Random, plan: Lowered, pairs: tuple[tuple[str, str], ...]
 
 def _elsewhere(random: Random, plan: Lowered, pairs: tuple[tuple[str, str], ...]) -> object:
     """One in another buffer of its size."""
+    if not pairs:
+        return None
     number = random.randrange(len(pairs))
     name = _other(random, plan, pairs[number][1])
     return None if name is None else (*pairs[:number], (pairs[number][0], name), *pairs[number + 1 :])
 
 
 def _fewer(random: Random, plan: Lowered, pairs: tuple[tuple[str, str], ...]) -> object:
-    number = random.randrange(len(pairs))
-    return (*pairs[:number], *pairs[number + 1 :])
+    number = random.randrange(len(pairs)) if pairs else 0
+    return (*pairs[:number], *pairs[number + 1 :]) if pairs else None
 
 
 def _other(random: Random, plan: Lowered, name: str, **alike: object) -> str | None:

@@ -147,6 +147,7 @@ const port_under_test under_test = {
     .image = IMAGE,
     .image_bytes = IMAGE_BYTES,
     .lose = lose,
+    .signal = ta_host_signal,
     .reset = reset,
     .guards = guards,
     .wrong_image = WRONG_IMAGE,

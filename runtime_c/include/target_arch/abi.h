@@ -40,7 +40,9 @@ typedef enum ta_status {
     TA_ERROR_DMA = 6,          /* a copy failed */
     TA_ERROR_DEVICE = 7,       /* a device reported a fault */
     TA_ERROR_IMAGE = 8,        /* a load image is corrupt or for another machine */
-    TA_ERROR_BUSY = 9          /* the queue of a channel or device is full; the core waits and tries again */
+    TA_ERROR_BUSY = 9,         /* the queue of a channel or device is full; the core waits and tries again */
+    TA_ERROR_CORRUPT = 10,     /* constants or tables are not what was emitted */
+    TA_ERROR_DEADLINE = 11     /* a step or a run took longer than it may */
 } ta_status;
 
 /* A place: byte `offset` of arena `arena` (index into ta_bundle.arenas). */

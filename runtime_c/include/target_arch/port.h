@@ -30,7 +30,7 @@
 extern "C" {
 #endif
 
-#define TA_PORT_VERSION 3u
+#define TA_PORT_VERSION 4u
 
 typedef struct ta_port ta_port;
 
@@ -115,6 +115,11 @@ struct ta_port {
 
     /* Microseconds of a clock that never goes back, from any start. Does not block. */
     ta_status (*now_us)(const ta_port *port, uint64_t *now);
+
+    /* CRC-32C by hardware, of bytes that the host sees, behind others whose CRC is `*crc` (0 where there are none),
+     * which it replaces. The port need not be open. Does not block.
+     * TA_ERROR_UNSUPPORTED: this one has no such hardware; `*crc` is unchanged, and software computes it. */
+    ta_status (*crc32c)(const ta_port *port, const void *start, uint32_t bytes, uint32_t *crc);
 };
 
 /* The table of a port is called ta_port_<name>. The header of a bundle declares that of the port it carries. */

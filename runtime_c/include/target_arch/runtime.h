@@ -34,7 +34,12 @@ typedef struct ta_progress {
     uint32_t cursor;  /* steps before this one are settled, where they are on this timeline */
 } ta_progress;
 
-/* All zero before the first ta_init. Fields are for reading, but for `timeout_us`. */
+/* Called by ta_run before each step that is no LOAD, with its number, and with ta_bundle.step_count before the end of
+ * the run is waited for: to serve a watchdog, or to end a run that is late. TA_OK: go on. Any other status ends the run
+ * with that step and status. It may call ta_pointer and change `timeout_us`; a ta_run in it is refused. */
+typedef ta_status (*ta_watch)(void *context, uint32_t step);
+
+/* All zero before the first ta_init. Fields are for reading, but for `timeout_us`, `watch` and `watch_context`. */
 typedef struct ta_runtime {
     const ta_bundle *bundle;
     const ta_soc *soc;
@@ -42,7 +47,9 @@ typedef struct ta_runtime {
     uint32_t state;       /* 0 stopped, 1 ready, 2 broken: a device or channel had to be cancelled, 3 running */
     uint32_t failed_step; /* index into bundle->steps, TA_NO_STEP where no step is to blame */
     uint32_t timeout_us;  /* longest wait for one event; set by ta_init, yours to change after it */
-    uint64_t run_us;      /* how long the last ta_run took; 0 on a port without a clock */
+    uint64_t run_us;      /* how long the last ta_run took; in one, the port's time at its start; 0 without a clock */
+    ta_watch watch;       /* NULL: none. Yours to change between runs; ta_init leaves it */
+    void *watch_context;  /* its first argument */
     ta_progress progress[TA_MAX_TIMELINES];
 } ta_runtime;
 
@@ -67,7 +74,8 @@ ta_status ta_init(ta_runtime *runtime, const ta_bundle *bundle, const ta_soc *so
  *   TA_ERROR_STATE    not ready, running already, or a dispatch to an instance that no LOAD step brought up
  *   TA_ERROR_ARGUMENT an input or output is in memory of the caller, and none was lent (lent/lent.h)
  *   TA_ERROR_TIMEOUT  an event did not happen within `timeout_us`
- *   TA_ERROR_DMA, TA_ERROR_DEVICE, TA_ERROR_UNSUPPORTED, TA_ERROR_ARGUMENT  from the port or a driver */
+ *   TA_ERROR_DMA, TA_ERROR_DEVICE, TA_ERROR_UNSUPPORTED, TA_ERROR_ARGUMENT  from the port or a driver
+ *   any               of `watch` */
 ta_status ta_run(ta_runtime *runtime);
 
 /* Stop every loaded instance, last one first, and close the port. The runtime is stopped afterwards

@@ -40,6 +40,9 @@ void ta_host_fail(uint32_t timeline, uint32_t skip, ta_status status);
  * it is never reported. */
 void ta_host_lose(uint32_t timeline, uint32_t skip);
 
+/* When open: an interrupt of a timeline behind which nothing is, as a device that signals twice causes it. */
+void ta_host_signal(uint32_t timeline);
+
 #ifdef __cplusplus
 }
 #endif

@@ -311,6 +311,12 @@ static ta_status host_now_us(const ta_port *port, uint64_t *now)
     return TA_OK;
 }
 
+static ta_status host_crc32c(const ta_port *port, const void *start, uint32_t bytes, uint32_t *crc)
+{
+    (void)port;
+    return ta_host_crc32c(start, bytes, crc);
+}
+
 const ta_port ta_port_host = {
     .version = TA_PORT_VERSION,
     .name = "host",
@@ -331,6 +337,7 @@ const ta_port ta_port_host = {
     .cache_clean = host_cache_clean,
     .cache_invalidate = host_cache_invalidate,
     .now_us = host_now_us,
+    .crc32c = host_crc32c,
 };
 
 void ta_host_set_jitter(uint32_t seed)
@@ -361,6 +368,14 @@ static void arm(uint32_t timeline, uint32_t skip, ta_status status, uint32_t lat
 void ta_host_fail(uint32_t timeline, uint32_t skip, ta_status status)
 {
     arm(timeline, skip, status, 0);
+}
+
+void ta_host_signal(uint32_t timeline)
+{
+    pthread_mutex_lock(&ta_host.lock);
+    if (ta_host.lanes[timeline].alive)
+        pthread_cond_broadcast(&ta_host.lanes[timeline].changed);
+    pthread_mutex_unlock(&ta_host.lock);
 }
 
 void ta_host_lose(uint32_t timeline, uint32_t skip)

@@ -104,6 +104,9 @@ void ta_host_transfer(const ta_copy *copy);
 /* images.c: TA_ERROR_IMAGE where an image is not what the load process of the instance takes. */
 ta_status ta_host_image(uint32_t instance, const uint8_t *image, uint32_t bytes);
 
+/* checksum.c: as the port's crc32c. */
+ta_status ta_host_crc32c(const void *start, uint32_t bytes, uint32_t *crc);
+
 /* lanes.c. The caller holds the lock in all of these; those that wait release it meanwhile. */
 
 ta_status ta_host_lane_open(uint32_t number);

@@ -88,5 +88,6 @@ const ta_port ta_port_null = {
     .mmio_write32 = NULL,
     .cache_clean = NULL,      /* NULL is right for a host without a cache only if no copy path names a duty */
     .cache_invalidate = NULL,
-    .now_us = NULL,           /* a free-running timer; only reports use it */
+    .now_us = NULL,           /* a free-running timer; reports and deadlines use it */
+    .crc32c = NULL,           /* a CRC unit; without one, software computes it */
 };

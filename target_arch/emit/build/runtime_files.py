@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from target_arch.backend.contract import Backend
 from target_arch.emit.build.kernel_headers import kernel_headers
+from target_arch.emit.model.deadline import has_deadlines
 from target_arch.emit.model.inputs import EmitInputs
 from target_arch.resources import c_files, runtime_c
 
@@ -14,6 +15,9 @@ def runtime_files(inputs: EmitInputs) -> Mapping[str, str]:
     root = runtime_c()
     files = c_files(root / "include", "include")
     files |= c_files(root / "core", "runtime/core")
+    files |= c_files(root / "integrity", "runtime/integrity")
+    if has_deadlines(inputs):
+        files |= c_files(root / "deadline", "runtime/deadline")
     if inputs.several:
         files |= c_files(root / "models", "runtime/models")
     if any(member.lends for member in inputs.members):

@@ -4,6 +4,7 @@ An arena that only one model uses exists once per model; an arena that models us
 """
 
 from collections.abc import Mapping, Sequence
+from struct import pack
 
 from attrs import field, frozen
 
@@ -53,6 +54,11 @@ class Arenas:
         """The `ta_ref` of a byte of a buffer, as a C initializer. KeyError for a buffer without a place."""
         place = self.places[buffer]
         return f"{{{place.arena}, {place.offset + offset}}}"
+
+    def packed(self, buffer: str, offset: int = 0) -> bytes:
+        """The bytes of that `ta_ref`."""
+        place = self.places[buffer]
+        return pack("<II", place.arena, place.offset + offset)
 
 
 def arenas(inputs: EmitInputs) -> tuple[EmittedArena, ...]:

@@ -51,6 +51,15 @@ def padded_bytes(arena: EmittedArena) -> int:
     return round_up(arena.bytes, arena.alignment)
 
 
+def constant_bytes(of: Member, arena: EmittedArena) -> bytes:
+    """The bytes of the object, padding is 0."""
+    content = bytearray(padded_bytes(arena))
+    for offset, buffer in arena.buffers:
+        data = of.constant(buffer.tensor or buffer.name).data or b""
+        content[offset : offset + len(data)] = data
+    return bytes(content)
+
+
 def _object(out: Emitter, of: Member, arena: EmittedArena) -> None:
     symbol = arena.symbol
     members = _members(of, arena)

@@ -7,6 +7,7 @@ touches.
 """
 
 from collections.abc import Iterable, Mapping
+from struct import pack
 
 from attrs import frozen
 
@@ -28,20 +29,24 @@ _MOST_ALIGNMENT = 1 << 15
 class _Need:
     """The requirements of a kernel on an operand: a `ta_operand`."""
 
-    bytes: int
+    size: int
     alignment: int
     writes: bool
 
     def least(self, other: "_Need") -> "_Need":
         """The common requirements of two calls of one function."""
         return _Need(
-            bytes=min(self.bytes, other.bytes),
+            size=min(self.size, other.size),
             alignment=min(self.alignment, other.alignment),
             writes=self.writes or other.writes,
         )
 
     def __str__(self) -> str:
-        return f"{{{self.bytes}, {self.alignment}, {int(self.writes)}}}"
+        return f"{{{self.size}, {self.alignment}, {int(self.writes)}}}"
+
+    def packed(self) -> bytes:
+        """The bytes of the `ta_operand`."""
+        return pack("<IHH", self.size, self.alignment, self.writes)
 
 
 @frozen(kw_only=True)
@@ -58,8 +63,12 @@ class _Kernel:
         return _Kernel(function=self.function, needs=needs, words=self.words)
 
 
-def dispatch_tables(out: Emitter, inputs: EmitInputs, steps: StepOrder, arenas: Arenas) -> None:
-    """The tables `words`, `refs`, `operands`, `kernels` and `dispatches`, those that have rows."""
+def dispatch_tables(
+    out: Emitter, inputs: EmitInputs, steps: StepOrder, arenas: Arenas
+) -> Mapping[str, bytes]:
+    """The tables `words`, `refs`, `operands`, `kernels` and `dispatches`, those that have rows; the bytes of
+    the first three, which hold no addresses.
+    """
     numbered = [(number, step) for number, step in enumerate(steps.steps) if isinstance(step, Dispatch)]
     notes = {number: comment(f"step {number}: {describe(step)}") for number, step in numbered}
     buffers = {buffer.name: buffer for buffer in steps.buffers}
@@ -68,7 +77,8 @@ def dispatch_tables(out: Emitter, inputs: EmitInputs, steps: StepOrder, arenas: 
     refs = [(", ".join(arenas.ref(o.of, o.offset) for o in step.operands), notes[n]) for n, step in numbered]
     out.table("static const uint32_t words", _rows(words))
     out.table("static const ta_ref refs", _rows(refs))
-    numbers = _kernel_tables(out, needed)
+    kernels = _distinct(needed)
+    numbers = _kernel_tables(out, kernels)
     rows = []
     word = ref = 0
     for (number, step), kernel in zip(numbered, needed, strict=True):
@@ -80,6 +90,11 @@ def dispatch_tables(out: Emitter, inputs: EmitInputs, steps: StepOrder, arenas: 
         word += len(step.words)
         ref += len(step.operands)
     out.table("static const ta_dispatch dispatches", rows)
+    return {
+        "words": b"".join(pack("<I", word & 0xFFFFFFFF) for _, step in numbered for word in step.words),
+        "refs": b"".join(arenas.packed(o.of, o.offset) for _, step in numbered for o in step.operands),
+        "operands": b"".join(need.packed() for kernel in kernels.values() for need in kernel.needs),
+    }
 
 
 def _rows(texts: Iterable[tuple[str, str]]) -> list[str]:
@@ -100,7 +115,7 @@ def _needed(inputs: EmitInputs, step: Dispatch, buffers: Mapping[str, Buffer]) -
 def _need(operand: Operand, buffer: Buffer) -> _Need:
     kept = buffer.alignment | operand.offset | _MOST_ALIGNMENT
     return _Need(
-        bytes=operand.touched(buffer.bytes).end - operand.offset,
+        size=operand.touched(buffer.bytes).end - operand.offset,
         alignment=kept & -kept,
         writes=operand.access.writes,
     )
@@ -111,12 +126,17 @@ def _identity(kernel: _Kernel) -> str | _Kernel:
     return kernel if kernel.function == "NULL" else kernel.function
 
 
-def _kernel_tables(out: Emitter, needed: Iterable[_Kernel]) -> Mapping[str | _Kernel, int]:
-    """Emit `operands` and `kernels`; the number of each kernel by its identity."""
+def _distinct(needed: Iterable[_Kernel]) -> Mapping[str | _Kernel, _Kernel]:
+    """The kernel for all calls of each, by its identity."""
     found: dict[str | _Kernel, _Kernel] = {}
     for kernel in needed:
         known = found.setdefault(_identity(kernel), kernel)
         found[_identity(kernel)] = known.least(kernel)
+    return found
+
+
+def _kernel_tables(out: Emitter, found: Mapping[str | _Kernel, _Kernel]) -> Mapping[str | _Kernel, int]:
+    """Emit `operands` and `kernels`; the number of each kernel by its identity."""
     operands, kernels = [], []
     count = 0
     for number, kernel in enumerate(found.values()):

@@ -7,6 +7,7 @@ bundle, `include/<bundle>.h`, with `init` and `stop`; a single one has these in 
 from attrs import evolve, field, frozen
 
 from target_arch.emit.model import lent
+from target_arch.emit.model.deadline import deadline_declaration
 from target_arch.emit.model.inputs import EmitInputs, Member, Terminal, terminals
 from target_arch.emit.model.states import RESET
 from target_arch.emit.text.emitter import Emitter
@@ -49,6 +50,14 @@ ta_status {model}_init(const ta_port *port);
 /* Stop every instance and close the port; see ta_stop. init works again. */
 ta_status {model}_stop(void);
 
+/* Compare up to `bytes` bytes of constants and tables with their CRC-32C, from where the last call ended,
+ * around and around; init compared them all. Call it between runs or between steps, as often as there is
+ * time.
+ *   TA_ERROR_STATE    before init
+ *   TA_ERROR_CORRUPT  something changed, so results of earlier runs may be wrong; init tells whether it
+ *                     still is */
+ta_status {model}_check(uint32_t bytes);
+
 /* The model's runtime, for its `failed_step`, `run_us` and `timeout_us`. Never NULL. */
 ta_runtime *{model}_runtime(void);""",
     run="""
@@ -79,6 +88,14 @@ ta_status {bundle}_init(const ta_port *port);
 
 /* Stop every instance and close the port; see ta_models_stop. init works again. */
 ta_status {bundle}_stop(void);
+
+/* Compare up to `bytes` bytes of constants and tables with their CRC-32C, from where the last call ended,
+ * around and around; init compared them all. Call it between runs or between steps, as often as there is
+ * time.
+ *   TA_ERROR_STATE    before init
+ *   TA_ERROR_CORRUPT  something changed, so results of earlier runs may be wrong; init tells whether it
+ *                     still is */
+ta_status {bundle}_check(uint32_t bytes);
 
 /* The runtime of all models, for its `bundle` (the model that ran last), `failed_step`, `run_us` and
  * `timeout_us`. Never NULL. */
@@ -162,7 +179,7 @@ def _of_bundle(inputs: EmitInputs, words: _Words) -> _Header:
         port=inputs.port.name,
         includes=tuple(f"{member.stem}.h" for member in inputs.members),
         head=words.bundle.format(names=names, soc=inputs.soc.name, arenas=words.arenas),
-        functions=words.lifecycle.format(bundle=inputs.stem),
+        functions=words.lifecycle.format(bundle=inputs.stem) + deadline_declaration(inputs),
         words=words,
         inputs=inputs,
     )
@@ -184,7 +201,8 @@ def _of_model(inputs: EmitInputs, words: _Words, member: Member) -> _Header:
 def _functions(inputs: EmitInputs, words: _Words, member: Member) -> str:
     run = words.run.format(model=member.stem, bundle=inputs.stem)
     run = lent.declaration(inputs, member) if member.lends else run
-    return words.functions.format(model=member.stem, run=run)
+    own = "" if words.bundle else deadline_declaration(inputs)
+    return words.functions.format(model=member.stem, run=run) + own
 
 
 def _reset(member: Member) -> str:

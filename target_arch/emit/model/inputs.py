@@ -1,6 +1,7 @@
 """Everything a bundle is made from: its models, planned, and their chip. One model is a list of one."""
 
 from collections.abc import Mapping
+from itertools import accumulate
 
 from attrs import field, frozen
 
@@ -18,6 +19,7 @@ from target_arch.plan.memory import Buffer, BufferKind
 from target_arch.plan.model import DTYPE_BYTES, Model, Tensor
 from target_arch.plan.model_pools import ModelPools
 from target_arch.plan.partitions import Partition
+from target_arch.plan.steps import Copy, Dispatch, Step
 from target_arch.plan.tuning import NOTHING_TUNED, Tuning
 from target_arch.soc.model import MemoryMode, SoC
 
@@ -66,6 +68,22 @@ class Member:
         return self.model.name
 
     @property
+    def due(self) -> tuple[float, ...]:
+        """Seconds from the start of the simulated run to the end of each step that the host waits for; of any
+        other step, to the end of the next one that it waits for. The run's end is last. Empty where nothing
+        was simulated.
+        """
+        execution = self.lowered.execution
+        if execution is None:
+            return ()
+        steps = self.lowered.steps.steps
+        waited = [(each.step, each.end) for each in execution.waits]
+        blocking = [(each.step, each.end) for each in execution.spans if _blocks(steps[each.step])]
+        ends = dict((*waited, *blocking))
+        backwards = (ends.get(number, execution.makespan) for number in reversed(range(len(steps) + 1)))
+        return tuple(accumulate(backwards, min))[::-1]
+
+    @property
     def stem(self) -> str:
         """How the model's C names begin."""
         return header_stem(self.model.name)
@@ -83,6 +101,11 @@ class Member:
         kernels = self.lowered.kernels.values()
         packed = {tensor.name: tensor for kernel in kernels for tensor in kernel.constants}
         return packed[name] if name in packed else self.model.tensors[name]
+
+
+def _blocks(step: Step) -> bool:
+    """Whether the host goes on only when the step is over."""
+    return isinstance(step, Copy | Dispatch) and step.event is None
 
 
 @frozen(kw_only=True)

@@ -15,6 +15,11 @@ def bundle_symbol(member: Member) -> str:
     return f"{member.stem}_bundle"
 
 
+def seals_symbol(member: Member) -> str:
+    """The C name of the `ta_seals` of a model."""
+    return f"{member.stem}_seals"
+
+
 def soc_symbol(inputs: EmitInputs) -> str:
     """The C name of the `ta_soc`."""
     return f"{inputs.stem}_soc_table"

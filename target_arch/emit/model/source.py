@@ -11,7 +11,7 @@ from target_arch.emit.model.arenas import EmittedArena, placed
 from target_arch.emit.model.header import accessor
 from target_arch.emit.model.inputs import EmitInputs, Member, terminals
 from target_arch.emit.model.lent import pointee, run_body, run_signature
-from target_arch.emit.model.naming import bundle_symbol, simulation_symbol, soc_symbol
+from target_arch.emit.model.naming import bundle_symbol, seals_symbol, simulation_symbol, soc_symbol
 from target_arch.emit.model.states import reset_body, reset_signature
 from target_arch.emit.model.steps import abi_guard
 from target_arch.emit.text.emitter import Emitter
@@ -91,6 +91,9 @@ def _of_bundle(
     for member in inside:
         functions |= _run(inputs, runtime, member) | resets[member.name]
     functions[f"ta_status {inputs.stem}_stop(void)"] = _returning(runtime.stop)
+    functions[f"ta_status {inputs.stem}_check(uint32_t bytes)"] = _returning(
+        "ta_integrity_check(&integrity, bytes)"
+    )
     functions[f"ta_runtime *{inputs.stem}_runtime(void)"] = _returning(runtime.pointer)
     for member in inside:
         functions |= _accessors(member)
@@ -98,7 +101,7 @@ def _of_bundle(
     return _Source(
         stem=inputs.stem,
         about=f": the one runtime of {about}",
-        declarations=runtime.declarations,
+        declarations=(*runtime.declarations, *_integrity(inputs)),
         functions=functions,
     )
 
@@ -111,19 +114,21 @@ def _of_model(
 
 
 def _init(inputs: EmitInputs, runtime: _Runtime) -> tuple[str, ...]:
-    """On a port that simulates, with the simulation that this bundle needs; then the initial values of
-    states.
+    """After all bytes that have a CRC were read: on a port that simulates, with the simulation that this
+    bundle needs; then the initial values of states.
     """
     resets = [f"{member.stem}_reset();" for member in inputs.members if member.model.states]
-    simulates = inputs.port.hosted.simulates
-    if not resets and not simulates:
-        return _returning(runtime.init)
+    starts = [f"ta_host_simulate(&{simulation_symbol(inputs)})"] if inputs.port.hosted.simulates else []
+    begin = [f"ta_status status = ta_integrity_init(&integrity, seals, {len(inputs.members)}, port);"]
+    for start in (*starts, runtime.init):
+        begin += ["if (status == TA_OK)", f"    status = {start};"]
     failed = ("if (status != TA_OK)", "    return status;")
-    begin: tuple[str, ...] = (f"ta_status status = {runtime.init};",)
-    if simulates:
-        simulate = f"ta_status status = ta_host_simulate(&{simulation_symbol(inputs)});"
-        begin = (simulate, "if (status == TA_OK)", f"    status = {runtime.init};")
     return (*begin, *failed, *resets, "return TA_OK;") if resets else (*begin, "return status;")
+
+
+def _integrity(inputs: EmitInputs) -> tuple[str, ...]:
+    sealed = (f"    &{seals_symbol(member)}," for member in inputs.members)
+    return ("static ta_integrity integrity;", "", "static const ta_seals *const seals[] = {", *sealed, "};")
 
 
 def _run(inputs: EmitInputs, runtime: _Runtime, member: Member) -> _Functions:

@@ -7,6 +7,7 @@ can read the table, and remove a step by hand.
 
 import zlib
 from collections.abc import Sequence
+from struct import pack
 
 from target_arch.emit.model.arenas import Arenas, EmittedArena
 from target_arch.emit.model.device_modules import image_fields
@@ -14,6 +15,7 @@ from target_arch.emit.model.dispatches import dispatch_tables
 from target_arch.emit.model.inputs import EmitInputs, Member
 from target_arch.emit.model.lent import lent_tables
 from target_arch.emit.model.naming import bundle_symbol, describe, macro
+from target_arch.emit.model.seals import seals
 from target_arch.emit.text.emitter import Emitter
 from target_arch.emit.text.listing import Listing
 from target_arch.emit.text.names import comment, identifier, string
@@ -29,6 +31,14 @@ _CACHE = {
     CacheDuty.INVALIDATE_DESTINATION: "TA_CACHE_INVALIDATE_TARGET",
     CacheDuty.CLEAN_AND_INVALIDATE: "TA_CACHE_CLEAN_SOURCE | TA_CACHE_INVALIDATE_TARGET",
 }
+
+_CACHE_BITS = {
+    CacheDuty.NONE: 0,
+    CacheDuty.CLEAN_SOURCE: 1,
+    CacheDuty.INVALIDATE_DESTINATION: 2,
+    CacheDuty.CLEAN_AND_INVALIDATE: 3,
+}
+_NO_TIMELINE = 0xFFFFFFFF
 
 
 def arenas_symbol(inputs: EmitInputs) -> str:
@@ -49,12 +59,13 @@ def steps_source(inputs: EmitInputs, member: Member, arenas: Arenas) -> str:
     if not inputs.several:
         _arena_table(out, inputs, arenas.all, f"static const ta_arena {arenas_symbol(inputs)}")
     _loads(out, inputs, member)
-    _copies(out, steps, arenas)
-    dispatch_tables(out, inputs, steps, arenas)
-    _steps(out, inputs, steps)
+    fixed = {"copies": _copies(out, steps, arenas)}
+    fixed |= dispatch_tables(out, inputs, steps, arenas)
+    fixed |= {"steps": _steps(out, inputs, steps)}
     _tensors(out, "inputs", member, steps.inputs, arenas)
     _tensors(out, "outputs", member, steps.outputs, arenas)
-    _bundle(out, inputs, member, arenas)
+    linked = _bundle(out, inputs, member, arenas)
+    seals(out, member, arenas.all, fixed, linked)
     return out.text()
 
 
@@ -180,21 +191,29 @@ def _image_macro(inputs: EmitInputs, member: Member, step: Load) -> str:
     return macro(inputs, f"IMAGE_{member.stem.upper()}", step.instance)
 
 
-def _copies(out: Emitter, steps: StepOrder, arenas: Arenas) -> None:
-    rows = []
+def _copies(out: Emitter, steps: StepOrder, arenas: Arenas) -> bytes:
+    """The table, and the bytes that it has."""
+    rows, packed = [], b""
     for number, step in enumerate(steps.steps):
         if isinstance(step, Copy):
             source = arenas.ref(step.source.of, step.source.offset)
             target = arenas.ref(step.target.of, step.target.offset)
-            shape = ", ".join(map(str, copy_shape(step)))
+            numbers = copy_shape(step)
+            packed += arenas.packed(step.source.of, step.source.offset)
+            packed += arenas.packed(step.target.of, step.target.offset)
+            packed += pack("<5I", *numbers, _CACHE_BITS[step.cache])
+            shape = ", ".join(map(str, numbers))
             note = comment(f"step {number}: {describe(step)}")
             rows.append(f"{{{source}, {target}, {shape}, {_CACHE[step.cache]}}}, /* {note} */")
     out.table("static const ta_copy copies", rows)
+    return packed
 
 
-def _steps(out: Emitter, inputs: EmitInputs, steps: StepOrder) -> None:
+def _steps(out: Emitter, inputs: EmitInputs, steps: StepOrder) -> bytes:
+    """The table, and the bytes that it has."""
     counts = {"LOAD": 0, "COPY": 0, "DISPATCH": 0, "WAIT": 0}
-    rows = []
+    kinds = {kind: number for number, kind in enumerate(counts)}
+    rows, packed = [], b""
     for number, step in enumerate(steps.steps):
         kind = type(step).__name__.upper()
         event = None if isinstance(step, Load) else step.event
@@ -202,7 +221,10 @@ def _steps(out: Emitter, inputs: EmitInputs, steps: StepOrder) -> None:
         counts[kind] += 1
         note = comment(f"{number}: {describe(step)}")
         rows.append(f"{{TA_STEP_{kind}, {index}, {_event(inputs, event)}}}, /* {note} */")
+        timeline = numbering.timeline_number(inputs.soc, event.timeline) if event else _NO_TIMELINE
+        packed += pack("<4I", kinds[kind], index, timeline, event.value if event else 0)
     out.table("static const ta_step steps", rows)
+    return packed
 
 
 def _event(inputs: EmitInputs, event: Event | None) -> str:
@@ -224,7 +246,8 @@ def _tensors(
     out.table(f"static const ta_tensor {name}", rows)
 
 
-def _bundle(out: Emitter, inputs: EmitInputs, member: Member, arenas: Arenas) -> None:
+def _bundle(out: Emitter, inputs: EmitInputs, member: Member, arenas: Arenas) -> tuple[str, ...]:
+    """The `ta_bundle`; where the tables with addresses start that this file defines."""
     steps = member.lowered.steps
     counts = {
         "arenas": len(arenas.all),
@@ -246,3 +269,7 @@ def _bundle(out: Emitter, inputs: EmitInputs, member: Member, arenas: Arenas) ->
         out.lines(f"{symbols.get(table, table) if count else 'NULL'}," for table, count in counts.items())
         out.lines(f"{count}, /* {table} */" for table, count in counts.items())
     out.line("};")
+    own = {} if inputs.several else {"arenas": counts["arenas"]}
+    own |= {name: counts[name] for name in ("loads", "dispatches", "inputs", "outputs")}
+    kernels = ("kernels",) if counts["dispatches"] else ()
+    return (*(name for name, count in own.items() if count), *kernels, f"&{bundle_symbol(member)}")

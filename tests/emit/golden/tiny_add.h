@@ -41,6 +41,14 @@ ta_status tiny_add_run(void);
 /* Stop every instance and close the port; see ta_stop. init works again. */
 ta_status tiny_add_stop(void);
 
+/* Compare up to `bytes` bytes of constants and tables with their CRC-32C, from where the last call ended,
+ * around and around; init compared them all. Call it between runs or between steps, as often as there is
+ * time.
+ *   TA_ERROR_STATE    before init
+ *   TA_ERROR_CORRUPT  something changed, so results of earlier runs may be wrong; init tells whether it
+ *                     still is */
+ta_status tiny_add_check(uint32_t bytes);
+
 /* The model's runtime, for its `failed_step`, `run_us` and `timeout_us`. Never NULL. */
 ta_runtime *tiny_add_runtime(void);
 

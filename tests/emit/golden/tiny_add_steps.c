@@ -100,3 +100,20 @@ const ta_bundle tiny_add_bundle = {
     1, /* inputs */
     1, /* outputs */
 };
+
+static const ta_seal seals[] = {
+    {&tiny_add_flash_constants, 48u, 0x1d84c42eu, 0},
+    {copies, sizeof copies, 0xf5f23bbcu, 0},
+    {refs, sizeof refs, 0x11317116u, 0},
+    {operands, sizeof operands, 0xb34b1195u, 0},
+    {steps, sizeof steps, 0x8519bd54u, 0},
+    {arenas, sizeof arenas, 0, 1},
+    {loads, sizeof loads, 0, 1},
+    {dispatches, sizeof dispatches, 0, 1},
+    {inputs, sizeof inputs, 0, 1},
+    {outputs, sizeof outputs, 0, 1},
+    {kernels, sizeof kernels, 0, 1},
+    {&tiny_add_bundle, sizeof tiny_add_bundle, 0, 1},
+};
+
+const ta_seals tiny_add_seals = {seals, 12};

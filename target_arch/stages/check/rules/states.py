@@ -39,5 +39,6 @@ def _faults(
     if not (soc.observes(soc.host.name, now.memory) and soc.memory(now.memory).writable):
         yield f"the host cannot write `{now.memory}`"
     initial = buffers.get(held.initial or "")
-    if state.initial != (initial.tensor if initial is not None else None):
+    constant = initial is not None and initial.kind == BufferKind.CONSTANT
+    if state.initial != (initial.tensor if initial is not None and constant else None):
         yield "it does not start with its initial value"

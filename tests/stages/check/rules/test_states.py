@@ -28,9 +28,9 @@ def state(*buffers: Held, steps: tuple[Step, ...] = RUN, **facts: object) -> Cas
     return case(buffers or (NOW, NEXT, Y), *steps, **given)
 
 
-def seeded(tensor: str | None, initial: str | None) -> Case:
+def seeded(tensor: str | None, initial: str | None, kind: str = "constant") -> Case:
     """The state starts with the constant `i` of the model, or zeros; the plan says with which buffer."""
-    constant = held("c", 0, kind="constant", memory="rom", tensor=tensor)
+    constant = held("c", 0, kind=kind, memory="rom", tensor=tensor)
     said = (evolve(BUFFERS[0], initial=initial),)
     return state(NOW, NEXT, Y, constant, states=(evolve(STATES[0], initial="i"),), state_buffers=said)
 
@@ -120,6 +120,7 @@ CASES: dict[str, tuple[Case, list[str]]] = {
     ),
     "a start with its constant": (seeded("i", "c"), []),
     "a start with another constant": (seeded("j", "c"), WRONG),
+    "a start with what is no constant": (seeded("i", "c", kind="activation"), WRONG),
     "a start with zeros where there is a constant": (seeded("i", None), WRONG),
     "a start with a constant where there are zeros": (
         state(
