@@ -14,22 +14,18 @@ FORMS: Mapping[OperatorKind, Form] = {
         definition=te.softmax_of_rows,
         paired=None,
     ),
-    OperatorKind.RESHAPE: Form(
-        patterns=(movement.quantized_reshape, movement.reshape), definition=moves.reshape, paired=None
-    ),
+    OperatorKind.RESHAPE: Form(patterns=(movement.reshape,), definition=moves.reshape, paired=None),
     OperatorKind.TRANSPOSE: Form(
-        patterns=(movement.quantized_transpose, movement.transpose),
+        patterns=(movement.transpose,),
         definition=moves.transpose,
         paired=None,
     ),
     OperatorKind.SLICE: Form(
-        patterns=(slicing.named_slice, slicing.quantized_slice, slicing.fixed_slice),
+        patterns=(slicing.named_slice, slicing.fixed_slice),
         definition=moves.sliced,
         paired=None,
     ),
-    OperatorKind.CONCAT: Form(
-        patterns=(joining.quantized_concat, joining.concat), definition=None, paired=None
-    ),
+    OperatorKind.CONCAT: Form(patterns=(joining.concat,), definition=None, paired=None),
     OperatorKind.STORE: Form(patterns=(), definition=None, paired=None),
     OperatorKind.RELAX: Form(patterns=(), definition=None, paired=None),
 }

@@ -227,43 +227,21 @@ def _unpadded(
     match: Match, x: Any, convolution: _Convolution, zero: int
 ) -> tuple[Any, tuple[int, int, int, int]]:
     """The input before a `pad` with zeros that this convolution alone reads, and the padding of both
-    together. The pad may be one of stored integers, or stand between dequantize and quantize of one scale.
+    together.
     """
-    padding, found = convolution.padding, _pad_before(match, x)
-    if found is None:
+    pad, padding = match.graph.call(x), convolution.padding
+    if pad is None or operator_name(pad) != "nn.pad":
         return x, padding
-    pad, source, inside = found
-    if any(len(match.graph.users[var]) != 1 or var in match.graph.outputs for var in inside):
+    if len(match.graph.users[x]) != 1 or x in match.graph.outputs:
         return x, padding
-    zero = zero if len(inside) == 1 else 0
     widths = [int(width) for width in pad.attrs.pad_width]
     around = {name: (widths[2 * at], widths[2 * at + 1]) for at, name in enumerate(convolution.axes)}
     zeros = str(pad.attrs.pad_mode) == "constant" and float(pad.attrs.pad_value) == zero
     inner = not any(around["N"]) and not any(around["C"]) and min(widths) >= 0
-    if not (zeros and inner and match.is_activation(source)):
+    if not (zeros and inner and match.is_activation(pad.args[0])):
         return x, padding
     (top, bottom), (left, right) = around.get("H", (0, 0)), around["W"]
-    return source, (padding[0] + top, padding[1] + left, padding[2] + bottom, padding[3] + right)
-
-
-def _pad_before(match: Match, x: Any) -> tuple[Any, Any, tuple[Any, ...]] | None:
-    """The `pad` that makes `x`, its operand, and the variables from there to `x`; None without a pad.
-
-    One of floats between dequantize and quantize of equal parameters is one of the stored values.
-    """
-    call = match.graph.call(x)
-    if call is None or operator_name(call) not in ("nn.pad", "quantize"):
-        return None
-    if operator_name(call) == "nn.pad":
-        return call, call.args[0], (x,)
-    pad = match.graph.call(call.args[0])
-    if pad is None or operator_name(pad) != "nn.pad":
-        return None
-    before = match.graph.call(pad.args[0])
-    if before is None or operator_name(before) != "dequantize":
-        return None
-    first, second = match.quantization(before), match.quantization(call)
-    return (pad, before.args[0], (x, call.args[0])) if first is not None and first == second else None
+    return pad.args[0], (padding[0] + top, padding[1] + left, padding[2] + bottom, padding[3] + right)
 
 
 def _per_output_channel(convolution: _Convolution, weights: Quantization) -> bool:

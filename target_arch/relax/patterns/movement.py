@@ -8,7 +8,7 @@ from target_arch.plan.model import Attribute
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.relax.ir.graph import dtype_of, operator_name, shape_of
-from target_arch.relax.patterns.matcher import NCHW, Draft, Match, Matcher, single_quantization
+from target_arch.relax.patterns.matcher import NCHW, Draft, Match, Matcher
 from target_arch.relax.patterns.pieces import between, dequantized, input_quantization, output_quantization
 
 _RESHAPES = ("reshape", "squeeze", "expand_dims", "flatten")
@@ -40,25 +40,9 @@ def transpose() -> Matcher:
     return Matcher(roots=("permute_dims",), pattern=call, calls={"call": call}, build=_build_move)
 
 
-def quantized_reshape() -> Matcher:
-    """`dequantize → reshape → quantize` with equal parameters: the integers are the same."""
-    return _quantized_move(_any_reshape)
-
-
-def quantized_transpose() -> Matcher:
-    """`dequantize → transpose → quantize` with equal parameters."""
-    return _quantized_move(is_op("relax.permute_dims"))
-
-
 def _any_reshape(value: Any) -> Any:
     plain = is_op("relax.squeeze")(value) | is_op("relax.expand_dims")(value) | is_op("relax.flatten")(value)
     return is_op("relax.reshape")(value, wildcard()) | plain
-
-
-def _quantized_move(move: Any) -> Matcher:
-    x = dequantized()
-    call = move(x)
-    return between(call, {"x": x, "call": call}, _build_quantized_move)
 
 
 def _softmax_place(match: Match, beta: float = 1.0) -> tuple[dict[str, Attribute], str | None] | None:
@@ -111,20 +95,7 @@ def _build_float_softmax(match: Match) -> Draft | None:
 
 def _build_move(match: Match) -> Draft | None:
     call = match.required("call")
-    return _moved(match, call, call.args[0])
-
-
-def _build_quantized_move(match: Match) -> Draft | None:
-    before = single_quantization(match.quantization(match.required("x")))
-    if before is None or before != output_quantization(match):
-        return None
-    source = match.required("x").args[0]
-    if dtype_of(source) != dtype_of(match.root):
-        return None
-    return _moved(match, match.required("call"), source)
-
-
-def _moved(match: Match, call: Any, source: Any) -> Draft | None:
+    source = call.args[0]
     if not match.is_activation(source):
         return None
     if operator_name(call) != "permute_dims":

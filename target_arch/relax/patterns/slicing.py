@@ -9,8 +9,7 @@ from target_arch.plan.operators.facts import Arithmetic
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.relax.ir.graph import dtype_of, shape_of
 from target_arch.relax.patterns.defined import named
-from target_arch.relax.patterns.matcher import Draft, Match, Matcher, single_quantization
-from target_arch.relax.patterns.pieces import between, dequantized, output_quantization
+from target_arch.relax.patterns.matcher import Draft, Match, Matcher
 
 _ROOT = "strided_slice"
 
@@ -26,27 +25,9 @@ def fixed_slice() -> Matcher:
     return Matcher(roots=(_ROOT,), pattern=call, calls={"call": call}, build=_build)
 
 
-def quantized_slice() -> Matcher:
-    """`dequantize → strided_slice → quantize` with equal parameters: the integers are the same."""
-    x = dequantized()
-    call = is_op(f"relax.{_ROOT}")(x, varg_default_wildcard=True)
-    return between(call, {"x": x, "call": call}, _build_quantized)
-
-
 def _build(match: Match) -> Draft | None:
-    return _draft(match, match.required("call").args[0])
-
-
-def _build_quantized(match: Match) -> Draft | None:
-    x = match.required("x")
-    before = single_quantization(match.quantization(x))
-    if before is None or before != output_quantization(match) or dtype_of(x.args[0]) != dtype_of(match.root):
-        return None
-    return _draft(match, x.args[0])
-
-
-def _draft(match: Match, source: Any) -> Draft | None:
-    places = _places(match.required("call"))
+    call = match.required("call")
+    places, source = _places(call), call.args[0]
     if places is None or not match.is_activation(source):
         return None
     begin, step = places
