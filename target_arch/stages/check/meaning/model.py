@@ -31,6 +31,11 @@ class Cone:
     operators: tuple[Operator, ...]
     reads: frozenset[str]
 
+    @property
+    def names(self) -> frozenset[str]:
+        """What is read, with the constants of the operators."""
+        return self.reads.union(*(each.constants for each in self.operators))
+
 
 class ModelRules:
     """The rules for the kernels of a graph."""
@@ -118,7 +123,8 @@ class ModelRules:
             return
         values = self._meaning.numbers.owners(last)
         leaves = frozenset[_Leaf]().union(*(self._leaves.get(value, ()) for value in values))
-        allowed = {*cone.reads, *self._packed, *(name for each in cone.operators for name in each.constants)}
+        beside = (self._cone(self._model.makers[name]) for name in self._beside.get(operator.output, ()))
+        allowed = {*self._packed, *(name for each in (cone, *beside) for name in each.names)}
         for leaf in sorted(leaves, key=min):
             if not leaf & allowed:
                 yield "wrong-operand", f"`{operator.output}` is made from `{min(leaf)}`"
@@ -127,17 +133,33 @@ class ModelRules:
                 yield "wrong-operand", f"`{operator.output}` is made without `{name}`"
 
     def _cone(self, operator: Operator) -> Cone:
+        """Tensors that exist end it, but for those that calls write beside its own: they were made inside."""
+        inside = self._beside.get(operator.output, frozenset())
         found, reads, left = {operator.id: operator}, set(), [operator]
         while left:
             for name in left.pop().inputs:
                 maker = self._model.makers.get(name)
-                if name in self._there or maker is None:
+                if maker is None or (name in self._there and name not in inside):
                     reads.add(name)
                 elif maker.id not in found:
                     found[maker.id] = maker
                     left.append(maker)
         ordered = sorted(found.values(), key=lambda each: self._model.numbers[each.id])
         return Cone(operators=tuple(ordered), reads=frozenset(reads))
+
+    @cached_property
+    def _beside(self) -> Mapping[str, frozenset[str]]:
+        """By tensor that a call writes, those that the same call writes, too, and does not read: nothing says
+        which of its operands one of them is made from.
+        """
+        beside: dict[str, frozenset[str]] = {}
+        for meant in self._every:
+            written = {each.operand.of for each in meant.operands if each.written is not None}
+            read = {each.operand.of for each in meant.operands if each.read is not None}
+            made = (written - read) & self._model.makers.keys()
+            for name in made:
+                beside[name] = beside.get(name, frozenset()) | made - {name}
+        return beside
 
     @cached_property
     def _leaves(self) -> Mapping[int, frozenset[_Leaf]]:
@@ -167,8 +189,7 @@ class ModelRules:
             if operand.written is not None and operand.operand.of in self._model.makers:
                 cone = self._cone(self._model.makers[operand.operand.of])
                 row = [name for each in cone.operators for name in (*each.inputs, *each.constants)]
-                left = iter(row)
-                if {*names} <= {*row} and not all(name in left for name in names):
+                if {*names} <= {*row} and not _in_order(names, row):
                     yield "wrong-operand", f"it reads {_listed(names)} in another order than its operators"
         function = functions.get(meant.call.function)
         if function is not None:
@@ -191,6 +212,20 @@ class ModelRules:
                 if (number, read) not in function.in_place:
                     said = f"`{function.name}` may not write parameter {number} over parameter {read}"
                     yield "unsafe-in-place", said
+
+
+def _in_order(names: list[str], row: list[str]) -> bool:
+    """Whether a call reads tensors in the order of its operators. One that a function reads more often than
+    its operators name it, as both operands of a product, counts as often as there.
+    """
+    surplus = Counter(names) - Counter(row)
+    left = iter(reversed(row))
+    for name in reversed(names):
+        if surplus[name] > 0:
+            surplus[name] -= 1
+        elif name not in left:
+            return False
+    return True
 
 
 def _joined(parts: list[Runs]) -> Runs:
