@@ -242,10 +242,13 @@ def _processes(soc: SoC) -> tuple[str, ...]:
 def _import(
     request: CompileRequest, backends: Mapping[str, Backend], plug_ins: PlugIns
 ) -> tuple[Model, RelaxProgram]:
-    """Composites are defined by the backends that take part alone: the host's and those of the targets."""
+    """Composites are defined by the backends that take part alone: those of the targets, and the host's, last:
+    it has rows for nearly everything, and another's composite may be the same operators.
+    """
     require_io(request)
     soc = request.soc
-    taking = (a for a in soc.archs if a.host or not request.targets or a.name in request.targets)
+    taking = [a for a in soc.archs if a.host or not request.targets or a.name in request.targets]
+    taking.sort(key=lambda arch: arch.host)
     patterns = dict.fromkeys(pattern for arch in taking for pattern in backends[arch.name].patterns)
     model, program = import_model(
         request.model_path,
