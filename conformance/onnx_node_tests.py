@@ -271,12 +271,12 @@ def _run(
         frame = b"".join(np.ascontiguousarray(value).tobytes() for each in group for value in each.feed)
         (answer,) = run_frames(executable, [frame], timeout=60)
     found, place = [], 0
-    for model in facts["models"]:
+    for model in facts.models:
         shapes, parts = [], []
-        for tensor in model["outputs"]:
-            shapes.append((tuple(tensor["shape"]), tensor["dtype"]))
-            parts.append(answer[place : place + tensor["bytes"]])
-            place += tensor["bytes"]
+        for tensor in model.outputs:
+            shapes.append((tuple(tensor.shape), tensor.dtype))
+            parts.append(answer[place : place + tensor.bytes])
+            place += tensor.bytes
         found.append((shapes, parts))
     return found
 

@@ -242,7 +242,7 @@ def _processes(soc: SoC) -> tuple[str, ...]:
 def _import(
     request: CompileRequest, backends: Mapping[str, Backend], plug_ins: PlugIns
 ) -> tuple[Model, RelaxProgram]:
-    """Composites are defined by the backends that take part alone: those of the targets, and the host's, last:
+    """Composites are defined by the backends that take part alone: those of the targets, then the host's:
     it has rows for nearly everything, and another's composite may be the same operators.
     """
     require_io(request)

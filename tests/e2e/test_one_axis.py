@@ -64,7 +64,7 @@ def over_time() -> Net:
 
 
 @pytest.mark.parametrize(
-    ("form", "room", "arena"), [("float", 20_000, (73_600, 16_720)), ("qdq", 10_000, (18_400, 8_000))]
+    ("form", "room", "arena"), [("float", 20_000, (73_600, 16_720)), ("qdq", 9_000, (17_208, 8_000))]
 )
 def test_a_model_over_time_in_columns(
     form: str, room: int, arena: tuple[int, int], needs_tool: Callable[[str], str], tmp_path: Path
