@@ -12,7 +12,7 @@ from conformance.random_nets.nets import net
 from target_arch.diagnostics import DiagnosticError
 from target_arch.pipeline import CompileRequest, ModelsCompilation, ModelsRequest, compile_models
 from target_arch.run.bundles.write import write_bundle
-from target_arch.run.verification.verify import verify_models
+from target_arch.run.verification.verify import OperatorCheck, verify_models
 from target_arch.soc.model import SoC
 from target_arch.stages.memory.planner import Planner
 
@@ -78,8 +78,8 @@ def _differences(made: ModelsCompilation, files: dict[int, Path], place: Path) -
     (one, *others) = made.models
     names = {path.stem: path for path in files.values()}
     optimize = _OPTIMIZE[min(files) // GROUP % len(_OPTIMIZE)]
-    planned = None if others else one
-    found = verify_models(names, place, count=FRAMES, record=False, planned=planned, optimize=optimize)
+    operators = None if others else OperatorCheck(planned=one)
+    found = verify_models(names, place, count=FRAMES, record=False, operators=operators, optimize=optimize)
     passed = dict(zip(files, found.values(), strict=True))
     return {number: str(each) for number, each in passed.items() if not each.passed}
 

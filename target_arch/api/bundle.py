@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from target_arch.api.views.programs import Images
     from target_arch.api.views.report import Report
     from target_arch.api.views.times import StepTimes
-    from target_arch.run import Executable, Profile, Verification
+    from target_arch.run import Executable, OperatorCheck, Profile, Verification
 
 __all__ = ["Bundle", "Verification"]
 
@@ -183,12 +183,19 @@ class Bundle:
                 self.directory,
                 count=count,
                 seed=seed,
-                planned=None if self.firmware else self.planned,
-                layers=layers,
+                operators=self._operators(always=layers),
                 inputs=CallersInputs(recorded=recorded, ranges=dict(input_ranges or {})),
                 rtl=self.rtl,
                 firmware=self.firmware,
             )
+
+    def _operators(self, *, always: bool) -> "OperatorCheck | None":
+        if self.planned is not None and not self.firmware:
+            return run.OperatorCheck(planned=self.planned, always=always)
+        if not always:
+            return None
+        message = "operators are compared as they were compiled, a bundle alone has only their C"
+        raise refusal("no-operators", self.directory, message, "compile again, with the same options")
 
 
 def packed(executable: "Executable", inputs: Arrays | Sequence[Array], place: str) -> bytes:

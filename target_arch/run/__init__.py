@@ -20,11 +20,12 @@ if TYPE_CHECKING:
     from target_arch.run.references.find import reference_for, self_test
     from target_arch.run.tools.toolchain import Compiler, ToolMissing, find_compiler
     from target_arch.run.verification.result import Verification
-    from target_arch.run.verification.verify import verify, verify_models
+    from target_arch.run.verification.verify import OperatorCheck, verify, verify_models
 
 __all__ = [
     "Compiler",
     "Executable",
+    "OperatorCheck",
     "Profile",
     "ToolMissing",
     "Verification",
@@ -56,7 +57,7 @@ _PLACES = {
     "references.find": ("reference_for", "self_test"),
     "tools.toolchain": ("Compiler", "ToolMissing", "find_compiler"),
     "verification.result": ("Verification",),
-    "verification.verify": ("verify", "verify_models"),
+    "verification.verify": ("OperatorCheck", "verify", "verify_models"),
 }
 
 

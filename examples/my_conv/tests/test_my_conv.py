@@ -12,7 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 from target_arch.pipeline import CompiledModel, CompileRequest, compile_model
 from target_arch.plan.kernels import Call
 from target_arch.registry import PlugIns
-from target_arch.run import verify_models, write_bundle
+from target_arch.run import OperatorCheck, verify_models, write_bundle
 from target_arch.soc import read_soc
 
 PROJECT = Path(__file__).parents[1]
@@ -131,5 +131,7 @@ def test_its_answers_are_right(model: Path, tmp_path: Path, host: dict[str, str]
     made = compiled(model, **host)
     write_bundle(made.bundle, tmp_path / "bundle")
     files = {made.model.name: model}
-    (found,) = verify_models(files, tmp_path / "bundle", count=5, planned=made, layers=True).values()
+    (found,) = verify_models(
+        files, tmp_path / "bundle", count=5, operators=OperatorCheck(planned=made, always=True)
+    ).values()
     assert found.passed, f"{found}{found.layers}"

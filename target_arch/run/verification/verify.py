@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypedDict, Unpack
 
-from attrs import evolve
+from attrs import evolve, frozen
 
-from target_arch.diagnostics import Diagnostic, DiagnosticError, refusal
+from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.plan.lowered import Lowered
 from target_arch.plan.manifest.bundle import Manifest
 from target_arch.plan.manifest.model import ModelEntry, TensorEntry
@@ -25,6 +25,16 @@ from target_arch.run.verification.result import BY_OPERATOR, Verification
 
 RANDOM = CallersInputs()
 """Random inputs in the ranges that follow from the model."""
+
+
+@frozen(kw_only=True)
+class OperatorCheck:
+    """The only model of a bundle as it was compiled for the host port: its operators are compared one by one
+    where the rule of the reference wants that, or `always`.
+    """
+
+    planned: Lowered
+    always: bool = False
 
 
 class BuildOptions(TypedDict, total=False):
@@ -58,8 +68,7 @@ def verify_models(
     count: int = 50,
     seed: int = 0,
     record: bool = True,
-    planned: Lowered | None = None,
-    layers: bool = False,
+    operators: OperatorCheck | None = None,
     inputs: CallersInputs = RANDOM,
     **how: Unpack[BuildOptions],
 ) -> dict[str, Verification]:
@@ -70,29 +79,24 @@ def verify_models(
     every frame, one after the other; the frames of a model with states are one sequence, from its initial
     states on. `how` is for `build`.
 
-    `planned` is the only model of the bundle, as it was compiled for the host port. Its operators are
-    compared one by one with `layers` (DiagnosticError without `planned`), and where the reference's rule
-    wants that: since its outputs are not equal to the reference's, and this rounds otherwise. Then the
-    operators judge, see `BY_OPERATOR`.
+    `operators` are compared one by one, too, where outputs are not equal to the reference's and this rounds
+    otherwise. Then they judge, see `BY_OPERATOR`.
 
     With `record` the results are written into the bundle's manifest. A difference is not an error, see
     `passed`. DiagnosticError where the bundle cannot be built or run, or is of other models; ToolMissing
     without a compiler or without a reference's package.
     """
-    if layers and planned is None:
-        message = "operators are compared as they were compiled, a bundle alone has only their C"
-        raise refusal("no-operators", directory, message, "compile again, with the same options")
     files = _by_name(models, read_manifest(directory), directory)
     references = inputs.applied(_references(files, read_manifest(directory)), read_manifest(directory), count)
     count = min([count, *(len(each.recorded) for each in references.values() if each.recorded)])
     executable = build(directory, **how)
     found = compare_models(references, executable, count=count, seed=seed)
-    if planned is not None:
+    if operators is not None:
         ((name, reference),) = references.items()
         wanted = reference.layers.judges and found[name].equal < found[name].outputs
-        if layers or wanted:
+        if operators.always or wanted:
             every = verify_layers(
-                planned, reference, directory, count=count, seed=seed, rtl=how.get("rtl", False)
+                operators.planned, reference, directory, count=count, seed=seed, rtl=how.get("rtl", False)
             )
             found = {name: _with_layers(found[name], every, judges=wanted)}
     if record:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from target_arch.pipeline import CompiledModel, CompileRequest, compile_model
-from target_arch.run import reference_for, verify_models, write_bundle
+from target_arch.run import OperatorCheck, reference_for, verify_models, write_bundle
 from target_arch.run.execute.traced import Trace
 from target_arch.run.verification.layer import Layers
 from target_arch.run.verification.layers import _Walk, verify_layers
@@ -72,7 +72,9 @@ def test_the_wrong_operator_is_named(made: CompiledModel, model: Path, bundle: P
 
 
 def test_operators_judge_where_outputs_differ(made: CompiledModel, model: Path, bundle: Path) -> None:
-    (found,) = verify_models({"net": model}, bundle, count=3, planned=made, layers=True).values()
+    (found,) = verify_models(
+        {"net": model}, bundle, count=3, operators=OperatorCheck(planned=made, always=True)
+    ).values()
     assert found.passed
     assert found.layers is not None
     assert (found.rule == BY_OPERATOR) == (found.equal < found.outputs)
