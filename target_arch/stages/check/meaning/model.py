@@ -33,7 +33,7 @@ class Cone:
 
     @property
     def names(self) -> frozenset[str]:
-        """What is read, with the constants of the operators."""
+        """The tensors that are read, with the constants of the operators."""
         return self.reads.union(*(each.constants for each in self.operators))
 
 
