@@ -28,9 +28,17 @@ MEASURED = (
     *(f"core/{name}.c" for name in ("execute", "names", "places", "runtime", "validate")),
     "lent/lent.c",
     "load/elf.c",
-    *(f"ports/host/{name}.c" for name in ("cache", "images", "lanes", "memory", "port_host")),
+    *(f"ports/host/{name}.c" for name in ("cache", "cpus", "images", "lanes", "memory", "port_host")),
 )
-WRAPPED = ("pthread_create", "pthread_condattr_init", "pthread_condattr_setclock", "clock_gettime")
+WRAPPED = (
+    "pthread_create",
+    "pthread_condattr_init",
+    "pthread_condattr_setclock",
+    "pthread_setaffinity_np",
+    "sched_getaffinity",
+    "sched_getcpu",
+    "clock_gettime",
+)
 FLAGS = ("-std=c99", "-O0", "-g", "-DTA_HOST_PATIENCE_US=100000u", f"-I{ROOT}", f"-I{ROOT / 'include'}")
 
 

@@ -1,9 +1,11 @@
 /* What the conformance suite cannot ask of the host port: operations of a closed port, systems that do not fit it, cores
  * and devices that do not let go, images, its cache, and calls of the system that fail. Those are linked with
- * --wrap: pthread_create, pthread_cond_init, pthread_condattr_init and clock_gettime fail when told to.
+ * --wrap: pthread_create, pthread_cond_init, pthread_condattr_init and clock_gettime fail when told to, and the
+ * processors are those that a test says.
  */
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE
 
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -60,6 +62,72 @@ int __real_clock_gettime(clockid_t, struct timespec *);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *when)
 {
     return fails(&fail_clock) ? -1 : __real_clock_gettime(clock, when);
+}
+
+/* Processors: a set of which the host's thread is on `here`; with `none`, those of this computer. */
+enum { NONE = -2 };
+static uint64_t processors;
+static int here = NONE, pinned = -1;
+
+int __real_sched_getaffinity(pid_t, size_t, cpu_set_t *);
+int __wrap_sched_getaffinity(pid_t process, size_t bytes, cpu_set_t *set)
+{
+    if (here == NONE)
+        return __real_sched_getaffinity(process, bytes, set);
+    CPU_ZERO(set);
+    for (unsigned i = 0; i < 64; i++)
+        if ((processors >> i & 1u) != 0)
+            CPU_SET(i, set);
+    return processors == 0 ? -1 : 0;
+}
+
+int __real_sched_getcpu(void);
+int __wrap_sched_getcpu(void)
+{
+    return here == NONE ? __real_sched_getcpu() : here;
+}
+
+int __real_pthread_setaffinity_np(pthread_t, size_t, const cpu_set_t *);
+int __wrap_pthread_setaffinity_np(pthread_t thread, size_t bytes, const cpu_set_t *set)
+{
+    if (here == NONE)
+        return __real_pthread_setaffinity_np(thread, bytes, set);
+    for (int i = 0; i < CPU_SETSIZE; i++)
+        if (CPU_ISSET((unsigned)i, set))
+            pinned = i;
+    return 0;
+}
+
+/* The processor that a core gets, -1 for none. */
+static int processor_of(uint32_t core, uint64_t set, int hosts)
+{
+    processors = set;
+    here = hosts;
+    pinned = -1;
+    ta_host_pin(pthread_self(), core);
+    return pinned;
+}
+
+static const char *processors_of_cores(void)
+{
+    const uint64_t four = 1u << 1 | 1u << 4 | 1u << 5 | 1u << 9;
+    CHECK(processor_of(0, four, 4) == 5 && processor_of(1, four, 4) == 9 && processor_of(2, four, 4) == 1);
+    CHECK(processor_of(3, four, 4) == -1 && processor_of(0, four, 9) == 1 && processor_of(0, 1u << 4, 4) == -1);
+    CHECK(processor_of(0, four, -1) == -1 && ta_host_looks(3) != 0 && ta_host_looks(4) == 0);
+    CHECK(processor_of(0, 0, 0) == -1 && ta_host_looks(1) == 0);
+    here = NONE;
+    return NULL;
+}
+
+static const char *a_look_that_pays(void)
+{
+    const uint32_t news = 1;
+    uint32_t us = 150;
+    CHECK(ta_host_look(&news, 0, &us) == 1 && us == 200);
+    CHECK(ta_host_look(&news, 1, &us) == 0 && us == 100);
+    us = 1;
+    CHECK(ta_host_look(&news, 1, &us) == 0 && us == 1); /* it goes on looking, if only for a moment */
+    return NULL;
 }
 
 /* A device and a core whose work ends when it may. */
@@ -406,6 +474,8 @@ static const test_case tests[] = {
     {"faults of a core", faults_of_a_core},
     {"copies out of reach", copies_out_of_reach},
     {"a cache", a_cache},
+    {"processors of cores", processors_of_cores},
+    {"a look that pays", a_look_that_pays},
     {NULL, NULL},
 };
 

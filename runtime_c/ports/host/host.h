@@ -2,6 +2,10 @@
  * Set these between ta_stop and ta_init unless said otherwise; they stay set. Not thread-safe.
  * A program that sets nothing may be compiled with -DTA_HOST_LAZY=1, -DTA_HOST_JITTER=<seed> or
  * -DTA_HOST_CACHE=<seed> (with -DTA_HOST_CACHE_BYTES=<bytes> where 32 MiB are not enough) instead.
+ *
+ * The thread of a core that executes functions of this program has a processor of its own where the system can give it
+ * one (Linux; -DTA_HOST_PIN=0: it has not), and looks for work before it sleeps, for at most -DTA_HOST_SPIN_US=<us>,
+ * 200 if not said.
  */
 #ifndef TARGET_ARCH_PORT_HOST_H
 #define TARGET_ARCH_PORT_HOST_H

@@ -90,6 +90,30 @@ static void pause_us(uint32_t us)
     (void)nanosleep(&time, NULL);
 }
 
+/* Tell whoever waits for the lane that something changed. */
+static void tell(ta_host_lane *lane)
+{
+    __atomic_store_n(&lane->news, lane->news + 1u, __ATOMIC_RELEASE);
+    pthread_cond_broadcast(&lane->changed);
+}
+
+/* Until something changes, as far as `us` says without sleeping; or until the deadline, if there is one. The lock is
+ * held on entry and on return. ETIMEDOUT, or 0. */
+static int await(ta_host_lane *lane, uint32_t *us, const struct timespec *deadline)
+{
+    const uint32_t seen = lane->news;
+    if (*us != 0) {
+        pthread_mutex_unlock(&ta_host.lock);
+        (void)ta_host_look(&lane->news, seen, us);
+        pthread_mutex_lock(&ta_host.lock);
+        if (lane->news != seen)
+            return 0;
+    }
+    if (deadline == NULL)
+        return pthread_cond_wait(&lane->changed, &ta_host.lock);
+    return pthread_cond_timedwait(&lane->changed, &ta_host.lock, deadline);
+}
+
 /* Do one piece of work. The lock is held on entry and on return, and released in between. */
 static ta_status do_work(ta_host_lane *lane)
 {
@@ -124,7 +148,7 @@ static void *lane_main(void *argument)
     pthread_mutex_lock(&ta_host.lock);
     while (!lane->leaving) {
         if (!ready(lane) || lane->dropping) {
-            pthread_cond_wait(&lane->changed, &ta_host.lock);
+            (void)await(lane, &lane->idle_us, NULL);
             continue;
         }
         lane->busy = 1;
@@ -136,7 +160,7 @@ static void *lane_main(void *argument)
             lane->completed++;
             lane->fault = status;
         }
-        pthread_cond_broadcast(&lane->changed);
+        tell(lane);
     }
     pthread_mutex_unlock(&ta_host.lock);
     return NULL;
@@ -154,6 +178,25 @@ static ta_status make_condition(pthread_cond_t *condition)
     return failed == 0 ? TA_OK : TA_ERROR_DEVICE;
 }
 
+/* Is this the lane of a core that executes functions of this program? Those are worth a processor each. */
+static int runs_functions(uint32_t number)
+{
+    const uint32_t channels = ta_host.soc->channel_count;
+    const uint32_t instance = number - channels;
+    if (number < channels || instance >= ta_host.soc->instance_count)
+        return 0;
+    const ta_instance_info *info = &ta_host.soc->instances[instance];
+    return !info->is_host && info->driver == NULL && ta_host_core(instance) == NULL;
+}
+
+static uint32_t cores_up_to(uint32_t number)
+{
+    uint32_t cores = 0;
+    for (uint32_t i = 0; i <= number && i < ta_host.soc->timeline_count; i++)
+        cores += (uint32_t)runs_functions(i);
+    return cores;
+}
+
 ta_status ta_host_lane_open(uint32_t number)
 {
     ta_host_lane *lane = &ta_host.lanes[number];
@@ -165,11 +208,14 @@ ta_status ta_host_lane_open(uint32_t number)
     lane->dropping = 0;
     lane->fault = TA_OK;
     lane->released = lane->completed;
+    lane->idle_us = lane->wait_us = runs_functions(number) ? ta_host_looks(cores_up_to(TA_MAX_TIMELINES)) : 0;
     if (pthread_create(&lane->thread, NULL, lane_main, lane) != 0) {
         (void)pthread_cond_destroy(&lane->changed);
         return TA_ERROR_DEVICE;
     }
     lane->alive = 1;
+    if (runs_functions(number))
+        ta_host_pin(lane->thread, cores_up_to(number) - 1u);
     return TA_OK;
 }
 
@@ -181,7 +227,7 @@ ta_status ta_host_lane_drop(ta_host_lane *lane)
     lane->dropping = 1;
     if (lane->busy && ta_host_lane_core(lane) != NULL)
         ta_host_lane_core(lane)->halt(ta_host_lane_core(lane)); /* it would not see that no wait is left */
-    pthread_cond_broadcast(&lane->changed);
+    tell(lane);
     while (lane->busy)
         if (pthread_cond_timedwait(&lane->changed, &ta_host.lock, &deadline) == ETIMEDOUT && lane->busy)
             return TA_ERROR_TIMEOUT; /* still dropping: whenever it ends, nothing more begins */
@@ -199,7 +245,7 @@ ta_status ta_host_lane_close(ta_host_lane *lane)
     if (status != TA_OK)
         return status;
     lane->leaving = 1;
-    pthread_cond_broadcast(&lane->changed);
+    tell(lane);
     pthread_mutex_unlock(&ta_host.lock);
     (void)pthread_join(lane->thread, NULL);
     pthread_mutex_lock(&ta_host.lock);
@@ -216,7 +262,7 @@ ta_status ta_host_lane_submit(ta_host_lane *lane, ta_host_work work)
         return TA_ERROR_BUSY;
     lane->queue[lane->submitted % TA_HOST_QUEUE_DEPTH] = work;
     lane->submitted++;
-    pthread_cond_broadcast(&lane->changed);
+    tell(lane);
     return TA_OK;
 }
 
@@ -226,18 +272,18 @@ ta_status ta_host_lane_wait(ta_host_lane *lane, uint32_t value, uint32_t timeout
     if (!reached(lane->released, value)) {
         lane->released = value;
         if (lane->alive)
-            pthread_cond_broadcast(&lane->changed);
+            tell(lane);
     }
     int late = timeout_us == 0;
     while (!reached(lane->completed, value) && lane->fault == TA_OK) {
         if (late || !lane->alive)
             return TA_ERROR_TIMEOUT;
-        late = pthread_cond_timedwait(&lane->changed, &ta_host.lock, &deadline) == ETIMEDOUT;
+        late = await(lane, &lane->wait_us, &deadline) == ETIMEDOUT;
     }
     if (lane->fault == TA_OK || !reached(value, lane->completed))
         return TA_OK;
     const ta_status fault = lane->fault;
     lane->fault = TA_OK;
-    pthread_cond_broadcast(&lane->changed);
+    tell(lane);
     return fault;
 }

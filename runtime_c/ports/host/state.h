@@ -30,6 +30,9 @@ typedef struct ta_host_work {
 typedef struct ta_host_lane {
     pthread_t thread;
     pthread_cond_t changed;
+    uint32_t news;    /* counts changes; written with the lock, read without it by those who look before they sleep */
+    uint32_t idle_us; /* how long the lane looks for work, and */
+    uint32_t wait_us; /* the host for the end of it, before they sleep; 0: not at all */
     uint32_t number;
     uint32_t alive;    /* there is a thread */
     uint32_t leaving;  /* it shall end */
@@ -106,6 +109,15 @@ ta_status ta_host_image(uint32_t instance, const uint8_t *image, uint32_t bytes)
 
 /* checksum.c: as the port's crc32c. */
 ta_status ta_host_crc32c(const void *start, uint32_t bytes, uint32_t *crc);
+
+/* cpus.c. Nothing here locks. */
+
+/* Wait up to `us` for `news` to differ from `seen`, without sleeping; 1 if it does. `us` follows what paid. */
+int ta_host_look(const uint32_t *news, uint32_t seen, uint32_t *us);
+/* How long to look at first where so many cores have threads of their own: 0 where the host leaves them no processor. */
+uint32_t ta_host_looks(uint32_t cores);
+/* Give the thread of a core a processor of its own, numbered from 0 behind the caller's, where there are enough. */
+void ta_host_pin(pthread_t thread, uint32_t core);
 
 /* lanes.c. The caller holds the lock in all of these; those that wait release it meanwhile. */
 
