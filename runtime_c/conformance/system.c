@@ -17,10 +17,10 @@ static const ta_observed adder_0_observes[] = {{MEMORY_RAM_0, 0}};
 static const ta_observed adder_1_observes[] = {{MEMORY_RAM_1, 0}, {MEMORY_SRAM, SRAM_ADDRESS}};
 #define ADDER &conformance_adder_driver
 static const ta_instance_info instances[] = {
-    {"host", 1, TIMELINE_OF(INSTANCE_HOST), TA_LOAD_LINKED, NULL, NULL, 0},
-    {"dsp", 0, TIMELINE_OF(INSTANCE_DSP), TA_LOAD_FIRMWARE, NULL, dsp_observes, 2},
-    {"adder[0]", 0, TIMELINE_OF(INSTANCE_ADDER_0), TA_LOAD_BITSTREAM, ADDER, adder_0_observes, 1},
-    {"adder[1]", 0, TIMELINE_OF(INSTANCE_ADDER_1), TA_LOAD_BITSTREAM, ADDER, adder_1_observes, 2},
+    {"host", 1, TIMELINE_OF(INSTANCE_HOST), TA_LOAD_LINKED, NULL, NULL, 0, NULL, 0},
+    {"dsp", 0, TIMELINE_OF(INSTANCE_DSP), TA_LOAD_FIRMWARE, NULL, dsp_observes, 2, NULL, 0},
+    {"adder[0]", 0, TIMELINE_OF(INSTANCE_ADDER_0), TA_LOAD_BITSTREAM, ADDER, adder_0_observes, 1, NULL, 0},
+    {"adder[1]", 0, TIMELINE_OF(INSTANCE_ADDER_1), TA_LOAD_BITSTREAM, ADDER, adder_1_observes, 2, NULL, 0},
 };
 const ta_soc conformance_soc = {
     TA_ABI_VERSION, TIMELINE_COUNT, CONFORMANCE_HASH, "conformance", memories,

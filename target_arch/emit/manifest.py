@@ -13,7 +13,13 @@ from target_arch.emit.model.inputs import EmitInputs, Member
 from target_arch.emit.model.naming import describe
 from target_arch.plan.execution import Activity, Execution
 from target_arch.plan.lowered import Lowered
-from target_arch.plan.manifest.bundle import BundlePool, MachineEntry, MachineMemory, Manifest
+from target_arch.plan.manifest.bundle import (
+    BundlePool,
+    CoreStackEntry,
+    MachineEntry,
+    MachineMemory,
+    Manifest,
+)
 from target_arch.plan.manifest.model import (
     AttemptEntry,
     BudgetEntry,
@@ -75,6 +81,7 @@ def manifest(inputs: EmitInputs) -> Manifest:
         arenas=inputs.pools.arenas,
         models=tuple(_model(soc, member) for member in inputs.members),
         pools={str(pool.pool): _bundle_pool(inputs.pools, pool) for pool in inputs.pools.pools},
+        stacks=tuple(CoreStackEntry(**asdict(stack)) for stack in inputs.pools.stacks),
         image=None,
         firmware=None,
     )

@@ -47,8 +47,10 @@ from target_arch.relax.operators.moved import with_own_outputs
 from target_arch.relax.operators.program import RelaxProgram
 from target_arch.run.references.find import self_test
 from target_arch.soc.model import MemoryMode, SoC
+from target_arch.soc.stacks import core_stacks
 from target_arch.stages.check.meaning.check import check_imported
 from target_arch.stages.check.models import check_models
+from target_arch.stages.check.stacks import check_stacks
 from target_arch.stages.errors import DoesNotFitError, PlacementError
 from target_arch.stages.lowering.ladder import lower_in_order
 from target_arch.stages.lowering.order import lowering_order
@@ -177,8 +179,9 @@ def emit_inputs(
     first = prepared[0]
     soc = first.request.soc
     plans = {one.model.name: each.plan for one, each in zip(prepared, lowered, strict=True)}
-    pools = model_pools(soc, plans, arenas)
+    pools = evolve(model_pools(soc, plans, arenas), stacks=core_stacks(soc))
     check_models(available(first.request), pools, plans, whole(first.request))
+    check_stacks(soc, pools.stacks, whole(first.request))
     return EmitInputs(
         name=name,
         soc=soc,

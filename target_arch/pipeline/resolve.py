@@ -3,6 +3,7 @@
 Messages have the field of the request as their place.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from target_arch.plan.model_pools import Sharing
 from target_arch.soc.costs import NOTHING_MEASURED, Costs
 from target_arch.soc.files.cost_file import read_costs
 from target_arch.soc.model import MemoryMode, SoC
+from target_arch.soc.stacks import stack_bytes
 from target_arch.stages.memory.model_pools import reduced
 from target_arch.stages.placement.rules import Rules
 
@@ -72,8 +74,8 @@ def _name(request: CompileRequest) -> str:
 
 
 def available(request: CompileRequest) -> SoC:
-    """The chip with the memory that models may take: less the stack that the port's program has, and no more
-    than was asked for.
+    """The chip with the memory that models may take: less the stacks of the port's program and of cores,
+    and no more than was asked for.
 
     Code and variables are known once the bundle is compiled for the machine
     (`target_arch.run.executables.image`). Raises DiagnosticError for a memory that the SoC does not have.
@@ -88,11 +90,14 @@ def available(request: CompileRequest) -> SoC:
 
 
 def whole(request: CompileRequest) -> SoC:
-    """The chip with the memory that models and the buffers of their caller may take together: less the stack
-    that the port's program has.
+    """The chip with the memory that models and the buffers of their caller may take together: less the stacks
+    of the port's program and of cores.
     """
+    stacks = Counter(stack_bytes(request.soc))
     port = request.soc.port(request.port)
-    return request.soc if port is None else reduced(request.soc, {port.data: port.stack})
+    if port is not None:
+        stacks[port.data] += port.stack
+    return reduced(request.soc, stacks) if stacks else request.soc
 
 
 def programmed(request: CompileRequest, soc: SoC) -> SoC:

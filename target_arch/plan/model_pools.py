@@ -11,6 +11,7 @@ from enum import StrEnum
 from attrs import field, frozen
 
 from target_arch.plan.memory import Arena
+from target_arch.soc.stacks import CoreStack
 from target_arch.soc.words import member_or_text
 
 
@@ -55,11 +56,14 @@ class ModelPool:
 
 @frozen(kw_only=True)
 class ModelPools:
-    """Every pool in the order of its name. `models` are the names in the order of the peaks."""
+    """Every pool in the order of its name. `models` are the names in the order of the peaks. `stacks` are
+    those of the cores, at the ends of their memories, where no pool reaches.
+    """
 
     models: tuple[str, ...]
     arenas: Sharing = field(converter=Sharing)
     pools: tuple[ModelPool, ...]
+    stacks: tuple[CoreStack, ...] = ()
 
     def pool(self, arena: Arena) -> ModelPool:
         """The pool of the arenas by that name. KeyError where no model has anything there."""

@@ -10,14 +10,26 @@ from collections.abc import Mapping, Sequence
 from attrs import evolve, field, frozen
 
 from target_arch.backend.contract import DefaultArch
-from target_arch.soc.model import CopyPath, DLDevice, Dma, LoadProcess, Memory, MemoryMode, SoC, TargetArch
+from target_arch.soc.model import (
+    CopyPath,
+    Cores,
+    DLDevice,
+    Dma,
+    LoadProcess,
+    Memory,
+    MemoryMode,
+    SoC,
+    TargetArch,
+)
 from target_arch.soc.rounding import round_up
-from target_arch.soc.words import CacheDuty, DLDeviceType
+from target_arch.soc.words import CacheDuty, DLDeviceType, OperandRule
 
 HOST_DEVICE = DLDeviceType.CPU
 
 _HOST_BASE, _HOST_STEP = 0x1000_0000, 0x10_0000
 _OWN_STEP = 0x1_0000
+_CORES = Cores(stack=64 * 2**10, wake=5e-6, coherent=True)
+"""Further cores of the host: threads of a computer, which share its memory behind coherent caches."""
 
 Option = int | float | str | bool
 
@@ -26,13 +38,15 @@ Option = int | float | str | bool
 class WantedArch:
     """One target_arch to build: its kind, and settings that replace its defaults.
 
-    `sizes` are bytes by name of a memory of `default`; `clock` is in hertz.
+    `sizes` are bytes by name of a memory of `default`; `clock` is in hertz. A host may have several `cores`,
+    one of which is the host.
     """
 
     name: str
     backend: str
     default: DefaultArch
     clock: float | None = None
+    cores: int = 1
     sizes: Mapping[str, int] = field(factory=dict)
     options: Mapping[str, Option] = field(factory=dict)
 
@@ -45,7 +59,8 @@ def default_soc(wanted: Sequence[WantedArch], host: str) -> SoC:
     """
     owner = next(each for each in wanted if each.name == host)
     shared = _placed_in_order(owner)
-    users = {each.name for each in wanted if not each.default.memories}
+    further = _further_cores(owner, wanted)
+    users = {each.name for each in wanted if not each.default.memories} | {arch.name for arch in further}
     seen = tuple(
         evolve(memory, observers=dict.fromkeys(sorted(users), memory.base or 0)) for memory in shared
     )
@@ -66,10 +81,28 @@ def default_soc(wanted: Sequence[WantedArch], host: str) -> SoC:
             for memory in own.get(each.name, ())
             for path in _paths(each, memory, names)
         ),
-        archs=tuple(_arch(each, host, names, _number(wanted, host, each)) for each in wanted),
+        archs=(*(_arch(each, host, names, _number(wanted, host, each)) for each in wanted), *further),
         modes=(MemoryMode(name="default", workspace=names, constants=names, io=names),),
-        partitioning=tuple(each.name for each in wanted),
+        partitioning=(*(each.name for each in wanted), *(arch.name for arch in further)),
     )
+
+
+def _further_cores(owner: WantedArch, wanted: Sequence[WantedArch]) -> tuple[TargetArch, ...]:
+    """The cores of the host beside the one that issues steps, as a target_arch of their own."""
+    if owner.cores == 1:
+        return ()
+    numbered = sum(each.default.device == owner.default.device for each in wanted)
+    memories = tuple(f"{owner.name}_{memory.name}" for memory in owner.default.memories)
+    likewise = _arch(owner, owner.name, memories, numbered)
+    core = evolve(
+        likewise,
+        name=f"{owner.name}_cores",
+        host=False,
+        instances=owner.cores - 1,
+        operands=OperandRule.OUTPUTS,
+        cores=_CORES,
+    )
+    return (core,)
 
 
 def _placed_in_order(owner: WantedArch) -> tuple[Memory, ...]:

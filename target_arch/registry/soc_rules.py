@@ -4,9 +4,11 @@ from collections.abc import Iterator, Mapping
 
 from target_arch.backend.contract import Backend, Option
 from target_arch.diagnostics import listed, name_hint
+from target_arch.plan.kernels import Codegen
 from target_arch.soc.faults import Fault, Path
 from target_arch.soc.model import TargetArch
 
+_FOR_CORES = (Codegen.C, Codegen.LLVM)
 _TYPES = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
 
 
@@ -24,6 +26,7 @@ def arch_faults(arch: TargetArch, backend: Backend) -> Iterator[Fault]:
     """Every fault of one target_arch's description in the use of its backend."""
     yield from _option_faults(arch, {option.name: option for option in backend.options})
     yield from _buffer_faults(arch, backend.needs_buffers)
+    yield from _core_faults(arch, backend)
 
 
 def _option_faults(arch: TargetArch, options: Mapping[str, Option]) -> Iterator[Fault]:
@@ -57,6 +60,14 @@ def _buffer_faults(arch: TargetArch, needed: tuple[str, ...]) -> Iterator[Fault]
         hint = name_hint(name, needed, "its buffers")
         path = ("target_arch", arch.name, "buffers", name)
         yield Fault(rule="unknown-buffer", path=path, message=message, hint=hint, at_key=True)
+
+
+def _core_faults(arch: TargetArch, backend: Backend) -> Iterator[Fault]:
+    if arch.cores is not None and backend.codegen not in _FOR_CORES:
+        message = f"backend `{arch.backend}` of `{arch.name}` has no cores: it makes no C functions"
+        hint = "leave `cores` out, or name a backend that makes functions, such as `c`"
+        path: Path = ("target_arch", arch.name, "cores")
+        yield Fault(rule="no-cores", path=path, message=message, hint=hint, at_key=True)
 
 
 def _fits(value: object, default: object) -> bool:

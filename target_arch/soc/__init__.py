@@ -5,6 +5,7 @@ TVM.
 from target_arch.soc.files.soc_file import parse_soc, place_faults, read_soc, shipped_socs
 from target_arch.soc.model import (
     CopyPath,
+    Cores,
     DLDevice,
     Dma,
     Instance,
@@ -20,6 +21,7 @@ from target_arch.soc.text import show
 
 __all__ = [
     "CopyPath",
+    "Cores",
     "DLDevice",
     "Dma",
     "Instance",

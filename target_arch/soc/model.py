@@ -5,7 +5,7 @@ them, and anyone may build them in Python. They describe the chip and nothing ab
 bytes, bytes per second, seconds, hertz.
 """
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from functools import cached_property
 from typing import Protocol, TypeVar
 
@@ -112,13 +112,29 @@ class LoadProcess:
 
 
 @frozen(kw_only=True)
+class Cores:
+    """The cores that instances of a target_arch are: they execute C functions, each on a stack of its own.
+
+    Each has `stack` bytes in the memory `stack_memory`, by default the first of its target_arch. `wake` are
+    the seconds from the signal of the host until a core that sleeps executes. If they are `coherent`, each
+    sees what the others and the host wrote, without maintenance of a cache.
+    """
+
+    stack: int
+    stack_memory: str = ""
+    wake: float = 0.0
+    coherent: bool = False
+
+
+@frozen(kw_only=True)
 class TargetArch:
     """The description of one named compute element (all its instances).
 
     `memory` is the order of preference in which its operands are placed. `buffers` maps the local buffer
     names of its backend (`inp`, `wgt`, `acc`) to memories; TVM code refers to them as scope
-    `local.<buffer>_buffer`. `options` are the backend's own, checked by the backend. `clock` is in hertz,
-    `isa` the instruction set that kernels in C are laid out for.
+    `local.<buffer>_buffer`. It has `cores` if its instances are cores beside the host's. `options` are the
+    backend's own, checked by the backend. `clock` is in hertz, `isa` the instruction set that kernels in C
+    are laid out for.
     """
 
     name: str
@@ -132,7 +148,20 @@ class TargetArch:
     buffers: Mapping[str, str] = field(factory=dict)
     operands: OperandRule = field(default=OperandRule.IN_AND_OUT, converter=operand_rule)
     load: LoadProcess = LoadProcess()
+    cores: Cores | None = None
     options: Mapping[str, int | float | str | bool] = field(factory=dict)
+
+    @property
+    def wake(self) -> float:
+        """Seconds from the signal of the host until an instance executes."""
+        return self.cores.wake if self.cores else 0.0
+
+    @property
+    def stack_memory(self) -> str:
+        """The declared name of the memory of the stacks of its cores; empty where it has none."""
+        if self.cores is None:
+            return ""
+        return self.cores.stack_memory or next(iter(self.memory), "")
 
 
 @frozen(kw_only=True, slots=False)
@@ -278,7 +307,10 @@ class SoC:
         with_duties = {
             end for path in self.copies if path.cache != CacheDuty.NONE for end in (path.source, path.target)
         }
-        return {memory.name: _own_line(memory, memory.name in with_duties) for memory in self.memories}
+        coherent = {arch.name for arch in self.archs if arch.cores and arch.cores.coherent}
+        return {
+            memory.name: _own_line(memory, memory.name in with_duties, coherent) for memory in self.memories
+        }
 
     def _instance(self, arch: TargetArch, index: int) -> Instance:
         replicas = {
@@ -296,8 +328,9 @@ class SoC:
         )
 
 
-def _own_line(memory: Memory, duties: bool) -> int:
-    shared = memory.writable and memory.base is not None and bool(memory.observers)
+def _own_line(memory: Memory, duties: bool, coherent: Container[str]) -> int:
+    others = any(observer not in coherent for observer in memory.observers)
+    shared = memory.writable and memory.base is not None and others
     return memory.cache_line if memory.cached and (duties or shared) else 1
 
 

@@ -5,6 +5,7 @@ from pathlib import PurePath
 
 from target_arch.soc.model import CopyPath, Instance, LoadProcess, Memory, SoC
 from target_arch.soc.rounding import round_up
+from target_arch.soc.stacks import core_stacks
 from target_arch.soc.units import BANDWIDTH, FREQUENCY, SIZE, TIME, written
 from target_arch.soc.words import InstructionSet
 
@@ -28,6 +29,7 @@ def show(soc: SoC, codegen: Mapping[str, str] | None = None) -> str:
     sections = (
         [f"{soc.name}: {', '.join(counts)}"],
         _section("target_archs", _archs(soc, codegen or {})),
+        _section("cores", _cores(soc)),
         _section("memories", _memories(soc)),
         _section("copy paths", _copies(soc)),
         _section("memory modes", _modes(soc)),
@@ -72,6 +74,23 @@ def _load(load: LoadProcess) -> str:
     if load.time:
         said.append(written(load.time, TIME))
     return ", ".join(said)
+
+
+def _cores(soc: SoC) -> list[Row]:
+    head = ("core", "stack", "in", "wakes in", "caches")
+    stacks = {stack.instance: stack for stack in core_stacks(soc)}
+    rows = [
+        (
+            instance.name,
+            written(stacks[instance.name].bytes, SIZE),
+            stacks[instance.name].memory,
+            written(cores.wake, TIME) if cores.wake else "-",
+            "coherent" if cores.coherent else "-",
+        )
+        for instance in soc.instances
+        if (cores := instance.arch.cores) is not None and instance.name in stacks
+    ]
+    return [head, *rows] if rows else []
 
 
 def _memories(soc: SoC) -> list[Row]:

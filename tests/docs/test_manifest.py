@@ -9,7 +9,14 @@ from typing import Any
 
 import pytest
 
-from target_arch.plan.manifest.bundle import BundlePool, LibraryEntry, MachineEntry, Manifest, ToolchainEntry
+from target_arch.plan.manifest.bundle import (
+    BundlePool,
+    CoreStackEntry,
+    LibraryEntry,
+    MachineEntry,
+    Manifest,
+    ToolchainEntry,
+)
 from target_arch.plan.manifest.image import FirmwareEntry, ImageEntry
 from target_arch.plan.manifest.model import (
     AttemptEntry,
@@ -40,6 +47,7 @@ PARTS: dict[str, Any] = {
     "### `toolchain`": ToolchainEntry,
     "### `libraries[]`": LibraryEntry,
     "### `pools.NAME`": BundlePool,
+    "### `stacks[]`": CoreStackEntry,
     "### `image`": ImageEntry,
     "### `firmware[]`": FirmwareEntry,
     "## Each model": ModelEntry,

@@ -20,7 +20,7 @@ from target_arch.backend.hooks import TirPass, TirPattern
 from target_arch.plan.kernels import Kernel
 from target_arch.registry import Backends, PlugInError
 from target_arch.registry.lookup.sources import Source
-from target_arch.soc import Memory, SoC, read_soc
+from target_arch.soc import Cores, Memory, SoC, read_soc
 
 
 def _supports(question: Question) -> str | None:
@@ -436,6 +436,16 @@ def test_what_a_soc_gets_wrong_about_a_backend(soc: SoC, changes: dict[str, Any]
     with pytest.raises(PlugInError) as caught:
         fakes().backends_for(with_accelerator(soc, **changes))
     assert str(caught.value) == said
+
+
+def test_cores_need_a_backend_that_makes_functions(soc: SoC) -> None:
+    with pytest.raises(PlugInError) as caught:
+        Backends.discover().backends_for(with_accelerator(soc, cores=Cores(stack=1024)))
+    assert str(caught.value) == (
+        "SoC `zynq_edge`, target_arch.accelerator.cores: error: backend `gemm_npu` of `accelerator` has no "
+        "cores: it makes no C functions [no-cores]\n"
+        "hint: leave `cores` out, or name a backend that makes functions, such as `c`"
+    )
 
 
 def test_a_whole_number_is_a_number(soc: SoC) -> None:

@@ -27,6 +27,8 @@ def test_every_key() -> None:
         fields.DEVICE,
         fields.LOAD,
         fields.TARGET_ARCH,
+        fields.CORES,
+        (fields.SHARES,),
         fields.MEMORY_MODE,
         fields.PORT,
         fields.COST,

@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define TA_ABI_VERSION 4u
+#define TA_ABI_VERSION 5u
 
 /* Fails to compile where the condition is false, in every language version. */
 #define TA_JOIN_(a, b) a##b
@@ -223,7 +223,8 @@ static inline int ta_takes_program(uint32_t load_process)
 struct ta_driver; /* driver.h */
 
 /* An instance of a target_arch, indexed by TA_INSTANCE_*. The host observes every host-visible memory
- * without an entry in `observed`. */
+ * without an entry in `observed`. `stack` is that of a core which executes functions of the host's program, from its
+ * lowest byte on; NULL where a core brings its own, or an operating system gives it one. */
 typedef struct ta_instance_info {
     const char *name; /* "fpga_conv2d[1]" */
     uint32_t is_host; /* 1 for exactly one instance: dispatches to it are synchronous */
@@ -232,6 +233,8 @@ typedef struct ta_instance_info {
     const struct ta_driver *driver; /* NULL: the instance runs C functions */
     const ta_observed *observed;
     uint32_t observed_count;
+    uint8_t *stack;
+    uint32_t stack_bytes;
 } ta_instance_info;
 
 /* The facts of a SoC for the runtime. Timelines are numbered: all channels first, in the order of

@@ -90,7 +90,7 @@ static void pause_us(uint32_t us)
     (void)nanosleep(&time, NULL);
 }
 
-/* Tell whoever waits for the lane that something changed. */
+/* Tell those who wait for the lane that something changed. */
 static void tell(ta_host_lane *lane)
 {
     __atomic_store_n(&lane->news, lane->news + 1u, __ATOMIC_RELEASE);

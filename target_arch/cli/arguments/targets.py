@@ -29,6 +29,8 @@ DEFAULT_HOST = "c"
 _PLACE = "command line"
 _TRUTH = {"true": True, "false": False}
 _KINDS: Mapping[type, str] = {bool: "true or false", int: "a whole number", float: "a number"}
+_MOST_CORES = 64
+_OF_THE_HOST = "those of the host share its memory; describe others in a SoC file"
 _CLOCK = next(key.kind for key in TARGET_ARCH if key.name == "clock")
 
 
@@ -69,6 +71,7 @@ def built(targets: Sequence[TargetArgument], backends: Backends) -> SoC:
     wanted = [each for target in targets if (each := _wanted(target, backends, wrong)) is not None]
     _raise(wrong)
     host = _host(targets, wanted, backends)
+    _raise(_idle_cores(targets, wanted, host))
     soc = default_soc(wanted, host)
     _raise(check_soc(soc))
     return soc
@@ -150,6 +153,8 @@ def _wanted(target: TargetArgument, backends: Backends, wrong: list[Diagnostic])
     for key, value in target.settings:
         if key.text == "clock":
             made = evolve(made, clock=_quantity(value, key, _CLOCK, wrong))
+        elif key.text == "cores":
+            made = evolve(made, cores=_cores(value, key, made, backend, wrong))
         elif key.text in memories:
             size = _quantity(value, key, SIZE_IN_BYTES, wrong)
             made = evolve(made, sizes={**made.sizes, key.text: size})
@@ -158,7 +163,9 @@ def _wanted(target: TargetArgument, backends: Backends, wrong: list[Diagnostic])
             made = evolve(made, options={**made.options, key.text: set_to})
         elif key.text not in ("backend", "host"):
             said = f"`{key.text}` is no option and no memory of backend `{kind.text}`"
-            hint = name_hint(key.text, {*options, *memories, "backend", "clock", "host"}, "there are")
+            hint = name_hint(
+                key.text, {*options, *memories, "backend", "clock", "cores", "host"}, "there are"
+            )
             wrong.append(refused(key, said, "unknown-option", hint))
     return made
 
@@ -189,9 +196,39 @@ def _host(targets: Sequence[TargetArgument], wanted: list[WantedArch], backends:
 
 
 def _can_be_host(wanted: WantedArch, backends: Backends) -> bool:
+    return _may_be_host(wanted, backends[wanted.backend])
+
+
+def _may_be_host(wanted: WantedArch, backend: Backend) -> bool:
     default = wanted.default
     is_cpu = default.device == HOST_DEVICE and bool(default.memories)
-    return is_cpu and backends[wanted.backend].codegen == Codegen.C
+    return is_cpu and backend.codegen == Codegen.C
+
+
+def _cores(value: Word, key: Word, wanted: WantedArch, backend: Backend, wrong: list[Diagnostic]) -> int:
+    """The number of cores of a target that can be a host; 1 where it is wrong."""
+    if not _may_be_host(wanted, backend):
+        said = f"backend `{backend.name}` has no cores: they execute functions of the host's program"
+        wrong.append(refused(key, said, "no-cores", "leave `cores` out"))
+        return 1
+    if not value.text.isdigit() or not 1 <= int(value.text) <= _MOST_CORES:
+        said = f"`cores` is a number from 1 to {_MOST_CORES}, not `{value.text}`"
+        wrong.append(refused(value, said, "out-of-range"))
+        return 1
+    return int(value.text)
+
+
+def _idle_cores(
+    targets: Sequence[TargetArgument], wanted: Sequence[WantedArch], host: str
+) -> list[Diagnostic]:
+    """Cores of targets that are not the host."""
+    several = {each.name for each in wanted if each.cores > 1 and each.name != host}
+    return [
+        refused(key, f"`{target.name.text}` has `cores`, and the host is `{host}`", "no-cores", _OF_THE_HOST)
+        for target in targets
+        for key, _ in target.settings
+        if key.text == "cores" and target.name.text in several
+    ]
 
 
 def _quantity(value: Word, key: Word, kind: Kind, wrong: list[Diagnostic]) -> int:

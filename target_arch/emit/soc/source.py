@@ -9,8 +9,11 @@ from target_arch.emit.model.naming import simulation_symbol, soc_symbol
 from target_arch.emit.model.steps import abi_guard
 from target_arch.emit.text.emitter import Emitter
 from target_arch.emit.text.names import string
+from target_arch.emit.text.sections import define_section, section_macro
+from target_arch.plan.memory import Arena
 from target_arch.soc import numbering
 from target_arch.soc.model import Instance, Memory, SoC
+from target_arch.soc.stacks import STACK_ALIGNMENT, CoreStack
 
 
 def soc_source(inputs: EmitInputs) -> str:
@@ -33,6 +36,7 @@ def soc_source(inputs: EmitInputs) -> str:
     for instance in soc.instances:
         rows = [_observed(soc, prefix, instance, memory) for memory in observed(soc, instance)]
         out.table(f"static const ta_observed observed_{instance.identifier}", rows)
+    _stacks(out, inputs)
     rows = [_instance(inputs, instance) for instance in soc.instances]
     out.table("static const ta_instance_info instances", rows)
     out.line()
@@ -147,5 +151,35 @@ def _instance(inputs: EmitInputs, instance: Instance) -> str:
         f"&{driver}" if driver else "NULL",
         f"observed_{instance.identifier}" if count else "NULL",
         str(count),
+        *_stack(inputs, instance),
     )
     return f"{{{', '.join(fields)}}},"
+
+
+def _stacks(out: Emitter, inputs: EmitInputs) -> None:
+    """The stacks of cores in memories that the host sees; their programs bring those in other memories."""
+    stacks = visible_stacks(inputs)
+    for memory in sorted({stack.memory for stack in stacks.values()}):
+        out.line()
+        define_section(out, Arena(memory))
+    for name, stack in stacks.items():
+        unit = max(STACK_ALIGNMENT, inputs.soc.own_line(stack.memory))
+        section = section_macro(Arena(stack.memory))
+        symbol = f"stack_{inputs.soc.instance(name).identifier}"
+        out.line(f"static uint8_t {symbol}[{stack.bytes}] {section} TA_ALIGNED({unit});")
+
+
+def _stack(inputs: EmitInputs, instance: Instance) -> tuple[str, str]:
+    stack = visible_stacks(inputs).get(instance.name)
+    return ("NULL", "0") if stack is None else (f"stack_{instance.identifier}", str(stack.bytes))
+
+
+def visible_stacks(inputs: EmitInputs) -> dict[str, CoreStack]:
+    """By core the stack that the bundle has for it: under an operating system a thread has its own."""
+    if inputs.port.bare_metal is None:
+        return {}
+    return {
+        stack.instance: stack
+        for stack in inputs.pools.stacks
+        if inputs.soc.memory(stack.memory).base is not None
+    }

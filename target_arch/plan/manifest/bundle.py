@@ -91,6 +91,16 @@ class BundlePool:
 
 
 @frozen(kw_only=True)
+class CoreStackEntry:
+    """The stack of a core."""
+
+    instance: Annotated[str, "the core"]
+    memory: Annotated[str, "the memory that it is in"]
+    offset: Annotated[int, "of its first byte in that memory"]
+    bytes: Annotated[int, "its size"]
+
+
+@frozen(kw_only=True)
 class Manifest:
     """The description of a bundle, for programs."""
 
@@ -119,6 +129,9 @@ class Manifest:
     pools: Annotated[
         Mapping[str, BundlePool],
         "the bytes that all models together take of each part of a memory, by its name",
+    ]
+    stacks: Annotated[
+        tuple[CoreStackEntry, ...], "the stacks of [cores](parallel.md#cores), at the ends of their memories"
     ]
     image: Annotated[
         ImageEntry | None,

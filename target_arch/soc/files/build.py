@@ -8,9 +8,11 @@ from attrs import Factory, define, evolve
 from target_arch.diagnostics import listed, nearest
 from target_arch.soc.copy_tables import Places, expanded
 from target_arch.soc.faults import CopyDeclaration, Fault, Path, dotted
+from target_arch.soc.files.shared_memories import with_shared
 from target_arch.soc.model import (
     PHASES,
     CopyPath,
+    Cores,
     DLDevice,
     Dma,
     LoadProcess,
@@ -76,6 +78,7 @@ def draft(document: Mapping[str, Any]) -> SocDraft:
         _target_arch(n, t, made) for n, t in _named_tables(document, "target_arch", made, required=True)
     )
     memories, replicas = _memories(document, archs, made)
+    memories = with_shared(memories, _shares(document, made), made.faults)
     modes = tuple(
         _mode(n, t, replicas, made) for n, t in _named_tables(document, "memory_mode", made, required=True)
     )
@@ -178,10 +181,33 @@ def _copies(document: Mapping[str, Any], places: Places, made: SocDraft) -> tupl
 
 def _target_arch(name: str, table: Mapping[str, Any], made: SocDraft) -> TargetArch:
     path: Path = ("target_arch", name)
-    values = _values(path, table, fields.TARGET_ARCH, made, elsewhere=("device", "load"))
+    values = _values(path, table, fields.TARGET_ARCH, made, elsewhere=("device", "load", "cores"))
     device = _device(path, _required(path, table, "device", made), made)
     load = _load((*path, "load"), table.get("load", LINKED), made)
-    return TargetArch(name=name, device=device, load=load, **({"backend": "unknown"} | values))
+    cores = _cores((*path, "cores"), table.get("cores"), made)
+    return TargetArch(name=name, device=device, load=load, cores=cores, **({"backend": "unknown"} | values))
+
+
+def _cores(path: Path, table: object, made: SocDraft) -> Cores | None:
+    """The cores of a target_arch; none where what they need is missing or wrong."""
+    if table is None:
+        return None
+    values = _table(path, table, (*fields.CORES, fields.SHARES), made)
+    values.pop(fields.SHARES.name, None)
+    return Cores(**values) if "stack" in values else None
+
+
+def _shares(document: Mapping[str, Any], made: SocDraft) -> dict[str, tuple[str, ...]]:
+    """By target_arch the memories of the host that its cores share, as far as that can be read."""
+    tables = document.get("target_arch")
+    found: dict[str, tuple[str, ...]] = {}
+    for name, table in tables.items() if isinstance(tables, dict) else ():
+        cores = table.get("cores") if isinstance(table, dict) else None
+        names = cores.get(fields.SHARES.name) if isinstance(cores, dict) else None
+        path = ("target_arch", name, "cores", fields.SHARES.name)
+        if names is not None and not any(fault.path[: len(path)] == path for fault in made.faults):
+            found[name] = tuple(names)
+    return found
 
 
 def _device(path: Path, table: object, made: SocDraft) -> DLDevice:

@@ -134,7 +134,8 @@ def _copy(path: CopyPath) -> dict[str, str]:
 def _arch(arch: TargetArch) -> dict[str, str]:
     written = _keys(arch, fields.TARGET_ARCH)
     device = f"{{ type = {_text(arch.device.type)}, id = {arch.device.id} }}"
-    return {**written, "device": device, "load": _load(arch.load)}
+    cores = {} if arch.cores is None else {"cores": _inline(_keys(arch.cores, fields.CORES))}
+    return {**written, "device": device, "load": _load(arch.load), **cores}
 
 
 def _load(load: LoadProcess) -> str:
@@ -142,7 +143,11 @@ def _load(load: LoadProcess) -> str:
     held["process"] = _text(load.process)
     if len(held) == 1:
         return held["process"]
-    return f"{{ {', '.join(f'{key} = {text}' for key, text in held.items())} }}"
+    return _inline(held)
+
+
+def _inline(keys: Mapping[str, str]) -> str:
+    return f"{{ {', '.join(f'{key} = {text}' for key, text in keys.items())} }}"
 
 
 def _modes(soc: SoC) -> Iterator[tuple[str, dict[str, str]]]:

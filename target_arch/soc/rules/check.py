@@ -15,6 +15,7 @@ from target_arch.diagnostics import Diagnostic, Note
 from target_arch.soc.faults import CopyDeclaration, Fault, Path, dotted, independent, relocated
 from target_arch.soc.model import SoC
 from target_arch.soc.rules.copies import COPIES
+from target_arch.soc.rules.cores import CORES
 from target_arch.soc.rules.identity import IDENTITY
 from target_arch.soc.rules.memory import MEMORY
 from target_arch.soc.rules.ports import PORTS
@@ -24,7 +25,7 @@ from target_arch.soc.schema import fields
 from target_arch.soc.schema.fields import Key
 from target_arch.soc.schema.kinds import Text, check_identifier
 
-STAGES = (REFERENCES, IDENTITY, MEMORY, COPIES, PORTS, WISHES)
+STAGES = (REFERENCES, IDENTITY, MEMORY, CORES, COPIES, PORTS, WISHES)
 
 
 def relations(
@@ -84,6 +85,8 @@ def _values(soc: SoC) -> list[Fault]:
     for arch in soc.archs:
         _check(("target_arch", arch.name, "device"), arch.device, fields.DEVICE, faults)
         _check(("target_arch", arch.name, "load"), arch.load, fields.LOAD, faults)
+        if arch.cores is not None:
+            _check(("target_arch", arch.name, "cores"), arch.cores, fields.CORES, faults)
     held = {"order": soc.partitioning, "require": soc.require, "prefer": soc.prefer, "forbid": soc.forbid}
     for key in fields.PARTITIONING:
         key.kind.check(("partitioning", key.name), held[key.name], faults)

@@ -112,6 +112,7 @@ def _not_observed(soc: SoC) -> Iterator[Fault]:
                             (*declared(memory), "observers"),
                             (*declared(memory), "base"),
                             ("target_arch", arch.name, "host"),
+                            ("target_arch", arch.name, "cores"),
                         ),
                     )
 

@@ -28,6 +28,9 @@ def memories_named(soc: SoC) -> Iterator[tuple[Path, str]]:
         yield from named_in_list(soc, ("target_arch", arch.name, "memory"), arch.memory)
         for buffer, name in arch.buffers.items():
             yield ("target_arch", arch.name, "buffers", buffer), declared_name(soc, name)
+        if arch.cores and arch.cores.stack_memory:
+            path = ("target_arch", arch.name, "cores", "stack_memory")
+            yield path, declared_name(soc, arch.cores.stack_memory)
     for index, copy in enumerate(soc.copies):
         yield ("copy", index, "from"), declared_name(soc, copy.source)
         yield ("copy", index, "to"), declared_name(soc, copy.target)

@@ -97,6 +97,17 @@ LOAD = (
     Key(name="bytes", kind=SIZE_IN_BYTES, help="size of the image"),
     Key(name="time", kind=_TIME, help="to load and start it"),
 )
+SHARES = Key(
+    name="shares",
+    kind=Names(),
+    help="memories of the host that they see at its addresses, so that nothing is copied",
+)
+CORES = (
+    Key(name="stack", kind=SIZE_IN_BYTES, required=True, help="bytes of the stack of each"),
+    Key(name="stack_memory", kind=Text(), help="memory of the stacks; by default the first of `memory`"),
+    Key(name="wake", kind=_TIME, help="from the signal until a core that sleeps executes"),
+    Key(name="coherent", kind=Flag(), help="they see what the host wrote without maintenance of its cache"),
+)
 TARGET_ARCH = (
     Key(name="backend", kind=Text(identifier=True), required=True, help="the plug-in that programs it"),
     Key(name="host", kind=Flag(), help="true for exactly one"),

@@ -29,6 +29,9 @@ def json_schema() -> dict[str, Any]:
             "anyOf": [load["properties"]["process"], load],
         },
     )
+    arch["properties"]["cores"] = _object((*fields.CORES, fields.SHARES)) | {
+        "description": "where its instances are cores beside the host's: each with a stack of its own",
+    }
     arch["required"] += ["device"]
     order = {"anyOf": [Text().schema(), Names().schema()]}
     properties = {

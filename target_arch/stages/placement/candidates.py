@@ -125,7 +125,7 @@ class CandidateTable:
             return self._refusal(refusal)
         measured = measured_seconds(wanted.setting.costs, question)
         return Estimate(
-            compute=backend.cost(question) if measured is None else measured,
+            compute=(backend.cost(question) if measured is None else measured) + instance.arch.wake,
             measured=measured is not None,
             energy=measured_joules(wanted.setting.costs, question),
         )

@@ -116,6 +116,19 @@ def test_a_kind_without_memories_works_in_those_of_the_host(tmp_path: Path) -> N
     )
 
 
+def test_further_cores_of_the_host_share_its_memory() -> None:
+    soc = select("gemm_npu", "c,cores=3", "d,backend=c", soc=None).soc
+    assert check_soc(soc) == ()
+    assert [instance.name for instance in soc.instances] == ["gemm_npu", "c", "d", "c_cores[0]", "c_cores[1]"]
+    assert [str(instance.device) for instance in soc.instances[1:]] == [f"kDLCPU:{id}" for id in range(4)]
+    cores = soc.arch("c_cores")
+    assert (cores.memory, cores.load.process, cores.stack_memory) == (("c_ram",), "linked", "c_ram")
+    assert soc.memory("c_ram").observers == {"c_cores": soc.memory("c_ram").base}
+    assert soc.own_line("c_ram") == 1, "their caches are coherent"
+    assert parse_soc(toml(soc), "written.toml") == soc
+    assert select("c,cores=1", soc=None).soc == select("c", soc=None).soc
+
+
 @pytest.mark.parametrize(
     ("targets", "said"),
     [
@@ -129,8 +142,8 @@ def test_a_kind_without_memories_works_in_those_of_the_host(tmp_path: Path) -> N
             "--target:1:12: error: `lanes` is no option and no memory of backend `c` [unknown-option]\n"
             "    1 | c,ram=64KB,lanes=4\n"
             "      |            ^^^^^\n"
-            "hint: there are: `backend`, `clock`, `float_macs_per_cycle`, `host`, `macs_per_cycle`, `ram`,"
-            " `rows_in_flight`\n"
+            "hint: there are: `backend`, `clock`, `cores`, `float_macs_per_cycle`, `host`, `macs_per_cycle`, "
+            "`ram`, `rows_in_flight`\n"
             "\n"
             "--target:2:1: error: there is no backend `gemm_nup` [unknown-backend]\n"
             "    2 | gemm_nup\n"
@@ -164,6 +177,25 @@ def test_a_kind_without_memories_works_in_those_of_the_host(tmp_path: Path) -> N
             "    1 | gemm_npu,host=conv2d_egine\n"
             "      |               ^^^^^^^^^^^^\n"
             "hint: did you mean `conv2d_engine`?",
+        ),
+        (
+            ("gemm_npu,cores=2", "c,cores=many"),
+            "--target:1:10: error: backend `gemm_npu` has no cores: they execute functions of the host's "
+            "program [no-cores]\n"
+            "    1 | gemm_npu,cores=2\n"
+            "      |          ^^^^^\n"
+            "hint: leave `cores` out\n"
+            "\n"
+            "--target:2:9: error: `cores` is a number from 1 to 64, not `many` [out-of-range]\n"
+            "    2 | c,cores=many\n"
+            "      |         ^^^^",
+        ),
+        (
+            ("c", "b,backend=c,cores=3"),
+            "--target:2:13: error: `b` has `cores`, and the host is `c` [no-cores]\n"
+            "    2 | b,backend=c,cores=3\n"
+            "      |             ^^^^^\n"
+            "hint: those of the host share its memory; describe others in a SoC file",
         ),
         (
             ('{"name": "a b", "backend": "c"}',),

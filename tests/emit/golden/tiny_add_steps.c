@@ -3,7 +3,7 @@
 
 #include "tiny_add_internal.h"
 
-#if TINY_ABI_HASH != 0x0810f4a4a28092ffULL
+#if TINY_ABI_HASH != 0x64030e5786dfb934ULL
 #error "tiny_soc.h is the header of another description of the SoC"
 #endif
 

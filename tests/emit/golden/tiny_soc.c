@@ -2,7 +2,7 @@
 #include <tiny_soc.h>
 #include "target_arch/driver.h"
 
-#if TINY_ABI_HASH != 0x0810f4a4a28092ffULL
+#if TINY_ABI_HASH != 0x64030e5786dfb934ULL
 #error "tiny_soc.h is the header of another description of the SoC"
 #endif
 
@@ -21,8 +21,8 @@ static const ta_observed observed_dsp[] = {
 };
 
 static const ta_instance_info instances[] = {
-    {"host", 1, TINY_TIMELINE_HOST, TA_LOAD_LINKED, NULL, NULL, 0},
-    {"dsp", 0, TINY_TIMELINE_DSP, TA_LOAD_FIRMWARE, NULL, observed_dsp, 1},
+    {"host", 1, TINY_TIMELINE_HOST, TA_LOAD_LINKED, NULL, NULL, 0, NULL, 0},
+    {"dsp", 0, TINY_TIMELINE_DSP, TA_LOAD_FIRMWARE, NULL, observed_dsp, 1, NULL, 0},
 };
 
 extern const ta_soc tiny_add_soc_table;
@@ -42,7 +42,7 @@ const ta_soc tiny_add_soc_table = {
 #include <tiny_soc.h>
 #include "ports/host/simulator.h"
 
-#if TINY_ABI_HASH != 0x0810f4a4a28092ffULL
+#if TINY_ABI_HASH != 0x64030e5786dfb934ULL
 #error "tiny_soc.h is the header of another description of the SoC"
 #endif
 

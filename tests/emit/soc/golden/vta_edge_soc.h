@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#define VTA_EDGE_ABI_HASH UINT64_C(0x9a4366b3586a6340)
+#define VTA_EDGE_ABI_HASH UINT64_C(0x4b2bac980a73865e)
 
 enum vta_edge_target_arch {
     VTA_EDGE_TARGET_ARCH_HOST_CPU = 0,

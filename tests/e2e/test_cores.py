@@ -1,0 +1,79 @@
+"""Two branches on the host and on a second core: at the same time, without copies, verified, and paid for."""
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from target_arch.pipeline import CompileRequest, compile_model, explain_model
+from target_arch.plan.steps import Copy, Dispatch
+from target_arch.run import read_manifest, verify, write_bundle
+from target_arch.soc import SoC, parse_soc
+from tests.soc.test_cores import CORES, dual
+
+pytest.importorskip("onnxruntime", reason="pip install target-arch[verify]")
+
+CHANNELS, EXTENT = 8, 12
+
+
+@pytest.fixture(scope="module")
+def branches(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model of two convolutions of one input, joined."""
+    random = np.random.default_rng(7)
+    shape = [1, CHANNELS, EXTENT, EXTENT]
+    weights = [random.standard_normal((CHANNELS // 2, CHANNELS, 3, 3)).astype(np.float32) for _ in "ab"]
+    graph = helper.make_graph(
+        [
+            helper.make_node("Conv", ["x", "wa"], ["a"], pads=[1, 1, 1, 1]),
+            helper.make_node("Conv", ["x", "wb"], ["b"], pads=[1, 1, 1, 1]),
+            helper.make_node("Concat", ["a", "b"], ["y"], axis=1),
+        ],
+        "branches",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, shape)],
+        [numpy_helper.from_array(each, f"w{name}") for name, each in zip("ab", weights, strict=True)],
+    )
+    path = tmp_path_factory.mktemp("model") / "branches.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), path)
+    return path
+
+
+def chip(wake: str = "1 us") -> SoC:
+    """A dual Cortex-M whose cores share flash and SRAM."""
+    text = dual(CORES.replace("1 us", wake))
+    return parse_soc(
+        text.replace('load = "linked"\ncores', 'operands = "outputs"\nload = "linked"\ncores'), "dual.toml"
+    )
+
+
+def test_both_cores_work_without_a_copy(
+    branches: Path, needs_tool: Callable[[str], str], tmp_path: Path
+) -> None:
+    needs_tool("gcc")
+    made = compile_model(CompileRequest(model_path=branches, soc=chip()))
+    steps = made.steps.steps
+    convolutions = {step.instance for step in steps if isinstance(step, Dispatch) and "conv" in step.operator}
+    assert convolutions == {"host_cpu", "second_cpu"}
+    assert not any(isinstance(step, Copy) for step in steps)
+    write_bundle(made.bundle, tmp_path)
+    (stack,) = read_manifest(tmp_path).stacks
+    assert (stack.instance, stack.memory, stack.offset, stack.bytes) == ("second_cpu", "sram", 129024, 2048)
+    assert verify(branches, tmp_path, count=5).passed
+    flags = ("CC=gcc", "CFLAGS=-std=c99 -O1 -g -fsanitize=thread", "LDFLAGS=-fsanitize=thread")
+    command = ("make", "-s", "-C", str(tmp_path), "BUILD=tsan", *flags, "selftest")
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_wake_up_has_its_price(branches: Path) -> None:
+    def compute(wake: str) -> float:
+        graph = explain_model(CompileRequest(model_path=branches, soc=chip(wake)), ("conv2d_1",))
+        return next(each for each in graph.choices if each.operator == "conv2d_1").compute("second_cpu")
+
+    assert compute("30 us") - compute("0 ns") == pytest.approx(30e-6)
+    slow = compile_model(CompileRequest(model_path=branches, soc=chip("1 s")))
+    assert {partition.instance for partition in slow.graph.partitions} == {"host_cpu"}
