@@ -21,6 +21,7 @@ FLOORS = {
     "ports": 5,
     "registry": 5,
     "pipeline": 6,
+    "calibrate": 7,
     "tune": 7,
     "api": 8,
     "cli": 9,

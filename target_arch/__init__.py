@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from target_arch.api.bundle import Bundle
+    from target_arch.api.calibration import calibrate_costs
     from target_arch.api.compilation import Compilation, compile, compile_models
     from target_arch.api.inventory import operators
     from target_arch.api.placed import partition
@@ -23,6 +24,7 @@ __all__ = [
     "Bundle",
     "Compilation",
     "DiagnosticError",
+    "calibrate_costs",
     "compare",
     "compile",
     "compile_models",
@@ -36,6 +38,7 @@ _PLACES = {
     "Bundle": "target_arch.api.bundle",
     "Compilation": "target_arch.api.compilation",
     "DiagnosticError": "target_arch.diagnostics",
+    "calibrate_costs": "target_arch.api.calibration",
     "compare": "target_arch.api.views.report",
     "compile": "target_arch.api.compilation",
     "compile_models": "target_arch.api.compilation",

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import target_arch
+from target_arch.api.calibration import CalibrateOptions
 from target_arch.api.model_outcome import ModelOutcome
 from target_arch.api.options import CompileOptions
 from target_arch.api.placed import Partitioning
@@ -17,6 +18,7 @@ from target_arch.api.views.archives import Archive
 from target_arch.api.views.programs import Images
 from target_arch.api.views.report import Report
 from target_arch.api.views.times import StepTimes
+from target_arch.calibrate import CalibrationReport
 from target_arch.cli.arguments.parser import COMMANDS, parser
 from target_arch.diagnostics import Diagnostic, rules
 from target_arch.plan.manifest.bundle import Manifest
@@ -33,6 +35,9 @@ PYTHON = (
     target_arch.partition,
     Partitioning,
     target_arch.operators,
+    target_arch.calibrate_costs,
+    CalibrateOptions,
+    CalibrationReport,
     target_arch.tune_kernels,
     TuneOptions,
     target_arch.Bundle,

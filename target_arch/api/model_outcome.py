@@ -83,7 +83,11 @@ class ModelOutcome:
         """Operators by instance, the number of steps, the bytes used of every pool, and the simulated run."""
         made = self.stages
         lines = [f"{self._headline()}\n", *(f"  {line}\n" for line in self._notes())]
-        run = "" if made.execution is None else texts.simulated_run(made.execution, made.graph.facts)
+        run = (
+            ""
+            if made.execution is None
+            else texts.simulated_run(made.execution, made.graph.facts, costs=made.costs)
+        )
         return "".join(lines) + run
 
     def __repr__(self) -> str:

@@ -34,6 +34,7 @@ __all__ = [
     "Pattern",
     "Question",
     "RuntimeSources",
+    "WorkPart",
 ]
 
 CONTRACT_VERSION = 2
@@ -84,6 +85,14 @@ class Question:
     def option(self, backend: "Backend", name: str) -> Any:
         """The value of a backend option at this target_arch, or its default."""
         return backend.option(self.instance, name)
+
+
+@frozen(kw_only=True)
+class WorkPart:
+    """How often a unit of work is done, and the seconds that the backend expects of all of them."""
+
+    count: float
+    seconds: float
 
 
 @frozen(kw_only=True)
@@ -160,6 +169,10 @@ class Backend:
     hooks: Hooks | None = None
     way: Callable[[Question], str] | None = None
     """In words, how it would compute an operator that it supports, such as the kernel; for explanations."""
+    work: Callable[[Question], Mapping[str, WorkPart] | None] | None = None
+    """The parts of the work of an operator that it supports, by name, to which `calibrate` fits measured
+    times; where it says none, they are multiply-accumulates, elements and bytes by the operator's kind.
+    """
     patterns: tuple[Pattern, ...] = ()
     options: tuple[Option, ...] = ()
     runtime: RuntimeSources = RuntimeSources()

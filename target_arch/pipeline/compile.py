@@ -19,6 +19,7 @@ from target_arch.emit.bundle import emit_bundle
 from target_arch.emit.manifest import manifest
 from target_arch.emit.model.inputs import EmitInputs, Member, SelfTest
 from target_arch.pipeline.compilation import CompiledModel, ModelsCompilation
+from target_arch.pipeline.costs_used import costs_used
 from target_arch.pipeline.fewer_composites import alike, on_fewer, without_composites
 from target_arch.pipeline.lowerer import Lowerer
 from target_arch.pipeline.request import CompileRequest, ModelsRequest
@@ -295,7 +296,7 @@ def _lower(prepared: PreparedModel, *, advised: bool = True) -> Lowered:
         advised=advised,
     )
     check_imported(model, lowered.graph)
-    return lowered
+    return evolve(lowered, costs=costs_used(lowered, setting, backends))
 
 
 def _place(

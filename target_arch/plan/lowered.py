@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from attrs import field, frozen
 
+from target_arch.plan.costs_used import CostsUsed
 from target_arch.plan.execution import Execution
 from target_arch.plan.kernels import Kernel
 from target_arch.plan.memory import Budget, MemoryPlan
@@ -71,6 +72,8 @@ class Lowered:
     plan: MemoryPlan = field(repr=False)
     execution: Execution | None
     attempts: tuple[Attempt, ...] = ()
+    costs: CostsUsed | None = None
+    """Where the costs come from; None where all are estimates of backends."""
 
     @property
     def model(self) -> Model:

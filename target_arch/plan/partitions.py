@@ -23,8 +23,8 @@ class Cost:
     """The cost of a candidate at one instance: seconds of computing and of the copies it needs.
 
     `parts` are these copies one by one. `load` is the time to bring up the instance, once, and is not in
-    the total. `measured`: `compute` is no estimate; `energy` is in joules, None where it is not
-    known.
+    the total. `measured`: `compute` is no estimate; `fitted`: it is one that was fitted to measurements.
+    `energy` is in joules, None where it is not known.
     """
 
     compute: float
@@ -32,6 +32,7 @@ class Cost:
     parts: tuple[CostItem, ...] = ()
     load: float = 0.0
     measured: bool = False
+    fitted: bool = False
     energy: float | None = None
 
     @property

@@ -1,4 +1,4 @@
-"""Costs measured on a chip, which replace the numbers of descriptions and backends.
+"""Costs measured on a chip or fitted to what was, which replace the numbers of descriptions and backends.
 
 `cost_file.py` reads them. They count in placement alone: the description itself, and the files made from it,
 stays as it is.
@@ -54,15 +54,80 @@ class LoadCost:
 
 
 @frozen(kw_only=True)
+class MeasuredOperator:
+    """The cost of an operator that ran: seconds, or cycles of the target_arch's clock where `cycles`.
+
+    `kernel` is the hash of the code that computed it. `energy` is in joules, None where it is not known.
+    """
+
+    amount: float
+    cycles: bool
+    kernel: str
+    energy: float | None = None
+
+
+@frozen(kw_only=True)
+class StatedError:
+    """How far estimates were off in so many steps of models that the fit did not know, as parts of the
+    measurement: in the median, and at most. Of ten measurements, eight were from `low` to `high` times their
+    estimate.
+    """
+
+    steps: int
+    median: float
+    worst: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.median:.1%} in the median, {self.worst:.0%} at most in {self.steps:,} steps"
+
+
+@frozen(kw_only=True)
+class FittedCosts:
+    """The cost of each unit of work at a target_arch: seconds, or cycles where `cycles`.
+
+    An operator with a unit that has no rate takes `share` times its backend's estimate. `error` is None where
+    no model was left out.
+    """
+
+    rates: Mapping[str, float]
+    cycles: bool
+    share: float = 1.0
+    error: StatedError | None = None
+
+
+@frozen(kw_only=True)
+class Calibration:
+    """Costs that `calibrate` measured and fitted: by target_arch, then by signature of operators.
+
+    `soc` is the chip that they are for, `port` where its bundles ran, `counted` what was read there:
+    nanoseconds, instructions or cycles. `tools` are the compiler or simulator that made the programs.
+    """
+
+    soc: str
+    port: str
+    counted: str
+    tools: str
+    models: tuple[str, ...]
+    measured: Mapping[str, Mapping[str, MeasuredOperator]] = field(factory=dict)
+    fitted: Mapping[str, FittedCosts] = field(factory=dict)
+
+    def __str__(self) -> str:
+        return f"{self.counted} on port `{self.port}`, {self.tools}, of {', '.join(self.models)}"
+
+
+@frozen(kw_only=True)
 class Costs:
     """All that was measured. `operators` are by target_arch or backend, then by operator id or kind.
 
-    `origin` is the file's name in messages.
+    `origin` is the file's name in messages. `calibration` is None where nothing was calibrated.
     """
 
     operators: Mapping[str, Mapping[str, Measured]] = field(factory=dict)
     copies: tuple[PathCost, ...] = ()
     loads: Mapping[str, LoadCost] = field(factory=dict)
+    calibration: Calibration | None = None
     origin: str = "costs"
 
     def measured(self, arch: TargetArch, names: tuple[str, ...]) -> Measured | None:

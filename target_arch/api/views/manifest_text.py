@@ -5,6 +5,7 @@ from typing import Any
 
 from attrs import asdict
 
+from target_arch.plan.costs_used import CostsUsed
 from target_arch.plan.execution import Execution
 from target_arch.plan.manifest.bundle import Manifest
 from target_arch.plan.manifest.model import BudgetEntry, ModelEntry, StepKind
@@ -86,7 +87,8 @@ def _run(model: ModelEntry) -> str:
         spans=(),
     )
     facts = None if placed is None else PlacementFacts(**{**asdict(placed), "energy": placed.energy or 0.0})
-    return simulated_run(run, facts)
+    costs = None if model.costs is None else CostsUsed(**asdict(model.costs))
+    return simulated_run(run, facts, costs=costs)
 
 
 def _lowering(model: ModelEntry) -> str:

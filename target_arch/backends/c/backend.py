@@ -3,7 +3,7 @@ of operators.
 """
 
 from target_arch.backend.contract import Backend, DefaultArch, LoweringRequest, Option, Question
-from target_arch.backends.plain_c.cost import CLOCK, FLOAT_RATE, INTEGER_RATE, seconds, way
+from target_arch.backends.plain_c.cost import CLOCK, FLOAT_RATE, INTEGER_RATE, parts, seconds, way
 from target_arch.backends.plain_c.support import refusal
 from target_arch.plan.kernels import Codegen, Kernel
 from target_arch.plan.model import Model
@@ -52,6 +52,7 @@ backend = Backend(
     cost=_cost,
     lower=_lower,
     way=_way,
+    work=parts,
     regions=_regions,
     options=(INTEGER_RATE, FLOAT_RATE, ROWS_IN_FLIGHT),
     default_arch=DefaultArch(

@@ -5,7 +5,7 @@ The engine sees one block RAM and nothing else. Everything it works on is moved 
 """
 
 from target_arch.backend.contract import Backend, DefaultArch, LoweringRequest, RuntimeSources
-from target_arch.backends.conv2d_engine.support import OPTIONS, cost, describe, supports
+from target_arch.backends.conv2d_engine.support import OPTIONS, cost, describe, parts, supports
 from target_arch.backends.sources import driver_files, simulator_files
 from target_arch.plan.kernels import Codegen, Kernel
 from target_arch.soc.model import Memory
@@ -24,6 +24,7 @@ backend = Backend(
     patterns=(),
     supports=supports,
     cost=cost,
+    work=parts,
     lower=_lower,
     options=OPTIONS,
     runtime=RuntimeSources(

@@ -1,11 +1,12 @@
 """The operators that the conv2d engine takes, reasons to refuse the rest, and costs."""
 
-from target_arch.backend.contract import Option, Question
+from target_arch.backend.contract import Option, Question, WorkPart
 from target_arch.backends.conv2d_engine.tiles import Conv2dEngine, convolution, pair, smallest
 from target_arch.backends.quantized import DEFAULT_CLOCK, refusal
 from target_arch.backends.tiling import link
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.soc.model import Instance, SoC
+from target_arch.soc.rounding import ceil_div
 
 OPTIONS = (
     Option(name="max_kernel", default=11, help="greatest height and width of a kernel"),
@@ -19,6 +20,9 @@ OPTIONS = (
         name="start_cycles", default=400, help="cycles to write the registers and see the end of a command"
     ),
 )
+
+_PIXELS = 4
+"""The pixels of an output row that the array of the RTL computes side by side."""
 
 _DEFAULTS = {option.name: int(option.default) for option in OPTIONS}
 
@@ -41,6 +45,30 @@ def cost(question: Question) -> float:
     engine = describe(question.soc, question.instance)
     conv = convolution(question.operator, question.model, engine.inward)
     return engine.start + conv.macs * engine.per_mac
+
+
+def parts(question: Question) -> dict[str, WorkPart]:
+    """The work of a convolution as `rtl/conv2d_engine` does it: for every group of pixels of an output row
+    the windows are read, and each output channel streams its weights through the array.
+    """
+    engine = describe(question.soc, question.instance)
+    conv = convolution(question.operator, question.model, engine.inward)
+    lanes = max(option(question.instance, "macs_per_cycle") // _PIXELS, 1)
+    groups = conv.rows.out * ceil_div(conv.columns.out, _PIXELS)
+    taps, _ = conv.kernel
+    width = (conv.columns.kernel + (_PIXELS - 1) * conv.columns.stride) * conv.channels
+    streams = groups * conv.out_channels
+    beats = ceil_div(conv.filter_bytes, lanes)
+    own = {
+        "beat of weights": streams * max(beats, _PIXELS - 1),
+        "channel of a group": streams,
+        "beat of a window's line": groups * taps * ceil_div(width, lanes),
+        "group of pixels": groups,
+        "channel of a command": conv.out_channels,
+    }
+    clock = question.instance.arch.clock or DEFAULT_CLOCK
+    found = {unit: WorkPart(count=float(count), seconds=count / clock) for unit, count in own.items()}
+    return {**found, "command": WorkPart(count=1.0, seconds=engine.start)}
 
 
 def describe(soc: SoC, instance: Instance) -> Conv2dEngine:

@@ -5,7 +5,7 @@ The options of a target_arch replace them by one rate, for a core that was measu
 it is imported where a cost is asked for: commands without a model start without it.
 """
 
-from target_arch.backend.contract import Backend, Option, Question
+from target_arch.backend.contract import Backend, Option, Question, WorkPart
 from target_arch.backends.plain_c.work.rates import cycles
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.facts import Arithmetic
@@ -42,6 +42,21 @@ def seconds(question: Question, backend: Backend) -> float:
     if stated is not None:
         return stated
     return cycles(predicted(operator, model, isa, question.goal).work, isa) / _clock(question)
+
+
+def parts(question: Question) -> dict[str, WorkPart] | None:
+    """The work of the kernel that an operator gets, by its units; None where it has none."""
+    from target_arch.backends.plain_c.kernels.pick import predicted
+
+    isa = question.instance.arch.isa
+    found = predicted(question.operator, question.model, isa, question.goal)
+    if found.kernel is None:
+        return None
+    return {
+        unit.value: WorkPart(count=float(count), seconds=cycles({unit: count}, isa) / _clock(question))
+        for unit, count in found.work.items()
+        if count
+    }
 
 
 def defined_seconds(question: Question, backend: Backend) -> float:

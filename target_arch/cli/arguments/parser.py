@@ -219,6 +219,24 @@ def _tune(to: ArgumentParser) -> None:
     to.add_argument("--key", default="target_arch", help="of these servers (default: target_arch)")
 
 
+def _calibrate(to: ArgumentParser) -> None:
+    to.add_argument(
+        "models", nargs="+", type=Path, metavar="MODEL",
+        help="an .onnx, .tflite or .pt2 file; with two or more an error is stated",
+    )  # fmt: skip
+    _soc(to)
+    to.add_argument(
+        "--port", default="host", metavar="NAME",
+        help="where to measure: host (time of C on this computer), an emulated machine such as qemu_mps2 "
+        "(instructions), or rtl (cycles of Verilated engines); default: host",
+    )  # fmt: skip
+    to.add_argument("-o", "--output", type=Path, metavar="FILE", help="the cost file to write")
+    to.add_argument(
+        "--update", type=Path, metavar="FILE",
+        help="a cost file that this command wrote: run only models with code that it did not measure",
+    )  # fmt: skip
+
+
 def _run(to: ArgumentParser) -> None:
     to.add_argument("bundle", type=Path, metavar="BUNDLE", help="a folder that `compile` wrote")
     _port(to)
@@ -396,6 +414,14 @@ COMMANDS = (
     ),
     Command("compile", "compile", "make a bundle of C from a model, or several", _compile, True, "models"),
     Command("tune", "tune", "find better code for operators by measuring", _tune, True),
+    Command(
+        "calibrate",
+        "calibrate",
+        "measure and fit the costs of a chip's operators",
+        _calibrate,
+        True,
+        "models",
+    ),
     Command("run", "bundles", "build a bundle with this machine's C compiler and run it", _run),
     Command(
         "verify",

@@ -174,6 +174,21 @@ class ExecutionEntry:
 
 
 @frozen(kw_only=True)
+class CostsEntry:
+    """The costs that a placement rests on."""
+
+    origin: Annotated[str, "the name of the [cost file](cost-file.md)"]
+    about: Annotated[str, "what was counted, where and of which models; empty for costs given by hand"]
+    measured: Annotated[int, "operators whose cost was measured or given by hand"]
+    fitted: Annotated[int, "operators whose cost was fitted to measurements of others"]
+    estimated: Annotated[int, "operators whose cost is their backend's estimate"]
+    error: Annotated[str, "the error of calls of models left out of the fit; empty where none is stated"]
+    low: Annotated[float, "seconds: the simulated run is expected to take that at least"]
+    high: Annotated[float, "and that at most"]
+    changed: Annotated[tuple[str, ...], "operators whose code is another than the one that was measured"]
+
+
+@frozen(kw_only=True)
 class BudgetEntry:
     """The bytes that one call of an accelerator was offered in one memory."""
 
@@ -310,6 +325,9 @@ class ModelEntry:
     ]
     lowering_policy: Annotated[str, "the policy that made this order"]
     placement: Annotated[PlacementEntry | None, "how the placement was found, and its costs outside of a run"]
+    costs: Annotated[
+        CostsEntry | None, "where the costs of operators come from; null where all are estimates of backends"
+    ]
     execution: Annotated[ExecutionEntry | None, "a simulated run of the steps below"]
     budgets: Annotated[
         tuple[BudgetEntry, ...], "the bytes that each call of an accelerator was offered and took"

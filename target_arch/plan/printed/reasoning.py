@@ -34,7 +34,8 @@ def reasoning(choice: Choice) -> str:
 
 
 def _parts(cost: Cost) -> str:
-    said = [f"compute {duration(cost.compute)}" + (" (measured)" if cost.measured else "")]
+    how = " (measured)" if cost.measured else " (fitted)" if cost.fitted else ""
+    said = [f"compute {duration(cost.compute)}{how}"]
     said += [f"{part.what} {duration(part.seconds)}" for part in cost.parts]
     text = ", ".join(said)
     if cost.load:

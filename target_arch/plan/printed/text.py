@@ -6,6 +6,8 @@ Every function returns whole lines with a final newline, a heading first.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from target_arch.diagnostics import listed
+from target_arch.plan.costs_used import CostsUsed
 from target_arch.plan.execution import Execution
 from target_arch.plan.kernels import Operand
 from target_arch.plan.lowered import Attempt
@@ -16,6 +18,9 @@ from target_arch.plan.partitions import Candidate, PartitionGraph, PlacementFact
 from target_arch.plan.printed.reasoning import duration, reasoning
 from target_arch.plan.steps import Copy, Dispatch, Load, Step, StepOrder, Wait
 from target_arch.soc.words import CacheDuty
+
+_NAMED = 4
+"""The operators that a line names before it counts the rest."""
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable[int] = ()) -> str:
@@ -105,15 +110,55 @@ def execution(value: Execution) -> str:
     return simulated_run(value) + table(("from", "to", "where", "kind", "what"), rows, right=(0, 1))
 
 
-def simulated_run(value: Execution, facts: PlacementFacts | None = None, *, lowered: bool = True) -> str:
+def simulated_run(
+    value: Execution,
+    facts: PlacementFacts | None = None,
+    *,
+    lowered: bool = True,
+    costs: CostsUsed | None = None,
+) -> str:
     """The time of a run, its gaps to the bounds, how much of the chip is busy, overlapping steps, how the
     placement was found, and costs beside a run. One that is not `lowered` is of stand-ins for kernels,
-    without bounds: real kernels can have fewer steps.
+    without bounds: real kernels can have fewer steps. `costs` have the interval of the run.
     """
     alone = f"; {duration(value.alone)} one after the other" if value.alone > value.makespan else ""
     name = "simulated run" if lowered else "expected run, before lowering"
     said = f"{_bounds(value) if lowered else ''}{_busy(value)}{alone}; {value.overlap}"
-    return f"{name}: {duration(value.makespan)}{said}{'' if facts is None else _placed(facts)}\n"
+    within = "" if costs is None else _interval(costs)
+    placed = "" if facts is None else _placed(facts)
+    origin = "" if costs is None else costs_used(costs)
+    return f"{name}: {duration(value.makespan)}{within}{said}{placed}\n{origin}"
+
+
+def _interval(costs: CostsUsed) -> str:
+    """The seconds between which the run is expected, where costs were fitted with a known error."""
+    if costs.low >= costs.high:
+        return ""
+    low, high = duration(costs.low), duration(costs.high)
+    same = low.split()[1] == high.split()[1]
+    return f", {low.split()[0] if same else low} to {high}"
+
+
+def costs_used(value: CostsUsed) -> str:
+    """How many costs of operators were measured, fitted or estimated, and where and with what error; whose
+    code changed since.
+    """
+    counts = ((value.measured, "measured"), (value.fitted, "fitted"), (value.estimated, "estimated"))
+    said = ", ".join(f"{count} {how}" for count, how in counts if count)
+    about = f" ({value.about})" if value.about else ""
+    error = f"; error of calls of models left out: {value.error}" if value.error else ""
+    return f"costs of operators: {said}, from {value.origin}{about}{error}\n{_changed(value.changed)}"
+
+
+def _changed(operators: Sequence[str]) -> str:
+    if not operators:
+        return ""
+    more = len(operators) - _NAMED
+    rest = f" and {more} more" if more > 0 else ""
+    return (
+        f"code that changed since its cost was measured: {listed(operators[:_NAMED])}{rest}; "
+        "`target-arch calibrate --update` measures just that\n"
+    )
 
 
 def _bounds(value: Execution) -> str:

@@ -10,7 +10,16 @@ from pathlib import Path as File
 from typing import Any
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError, Span, name_hint, refusal
-from target_arch.soc.costs import Costs, LoadCost, Measured, PathCost
+from target_arch.soc.costs import (
+    Calibration,
+    Costs,
+    FittedCosts,
+    LoadCost,
+    Measured,
+    MeasuredOperator,
+    PathCost,
+    StatedError,
+)
 from target_arch.soc.faults import Fault, Path
 from target_arch.soc.files.json_positions import JsonPositions
 from target_arch.soc.model import HOST_ENGINE, SoC
@@ -36,7 +45,12 @@ _PATH: Mapping[str, Kind] = {
     "bandwidth": _OF_FILES["bandwidth"],
 }
 _LOAD: Mapping[str, Kind] = {"bytes": _OF_FILES["bytes"], "time": _OF_FILES["time"]}
-_TOP = ("schema", "operators", "copies", "loads")
+_TOP = ("schema", "operators", "copies", "loads", "calibration", "measured", "fitted")
+_WHOLE = Quantity(what="time", units=_DURATION, most=1e15, zero=True)
+_MEASURED_OPERATOR: Mapping[str, Kind] = {"time": _WHOLE, "kernel": Text(), "energy": _ENERGY}
+_ABOUT: Mapping[str, Kind] = {key: Text() for key in ("soc", "port", "counts", "tools")}
+_FITTED = ("rates", "share", "error")
+_ERROR = ("steps", "median", "worst", "low", "high")
 
 
 def read_costs(file: File, soc: SoC) -> Costs:
@@ -98,8 +112,124 @@ class _Reader:
                 arch: self._load(path, table)
                 for arch, path, table in self._tables(document, "loads", self._archs)
             },
+            calibration=self._calibration(document),
             origin=origin,
         )
+
+    def _calibration(self, document: Mapping[str, Any]) -> Calibration | None:
+        """The tables that `calibrate` writes; None where none of its tables is there."""
+        measured = {
+            arch: {name: cost for name, value in table.items() if (cost := self._ran(path, name, value))}
+            for arch, path, table in self._tables(document, "measured", self._archs)
+        }
+        fitted = {
+            arch: rates
+            for arch, path, table in self._tables(document, "fitted", self._archs)
+            if (rates := self._rates(path, table))
+        }
+        path: Path = ("calibration",)
+        if "calibration" not in document:
+            if measured or fitted:
+                said = "`measured` and `fitted` need `calibration`, which says of what and where"
+                section: Path = ("measured" if measured else "fitted",)
+                hint = "`target-arch calibrate` writes such files"
+                self._fault("missing-key", section, said, hint, at_key=True)
+            return None
+        table = self._table(path, document["calibration"])
+        self._known_keys(path, table, (*_ABOUT, "models"))
+        about = self._required(path, {key: table[key] for key in table if key in _ABOUT}, _ABOUT)
+        models = self._models(path, table)
+        if about is None or models is None:
+            return None
+        self._same_chip(path, about["soc"])
+        counted = about.pop("counts")
+        return Calibration(**about, counted=counted, models=models, measured=measured, fitted=fitted)
+
+    def _models(self, path: Path, table: Mapping[str, Any]) -> tuple[str, ...] | None:
+        names = table.get("models", [])
+        if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
+            said = "`models` must be a list of the models that were measured"
+            self._fault("wrong-type", (*path, "models") if "models" in table else path, said)
+            return None
+        return tuple(names)
+
+    def _same_chip(self, path: Path, soc: str) -> None:
+        if soc != self._soc.name:
+            said = f"these costs were calibrated for `{soc}`, not for `{self._soc.name}`"
+            self._fault("another-soc", (*path, "soc"), said, "calibrate again with this SoC file")
+
+    def _ran(self, path: Path, name: str, value: object) -> MeasuredOperator | None:
+        here = (*path, name)
+        table = self._table(here, value)
+        values = self._required(here, table, _MEASURED_OPERATOR, optional=("energy",))
+        if values is None:
+            return None
+        cycles = self._in_cycles(path, here, table["time"])
+        return MeasuredOperator(
+            amount=values["time"], cycles=cycles, kernel=values["kernel"], energy=values.get("energy")
+        )
+
+    def _rates(self, path: Path, table: Mapping[str, Any]) -> FittedCosts | None:
+        self._known_keys(path, table, _FITTED)
+        rates = self._table((*path, "rates"), table.get("rates", {}))
+        read = {unit: _WHOLE.read((*path, "rates", unit), rate, self.faults) for unit, rate in rates.items()}
+        if not rates or None in read.values():
+            if not rates:
+                self._fault(
+                    "missing-key", path, "a fit needs `rates`: a time for each unit of work", at_key=True
+                )
+            return None
+        cycles = {self._in_cycles(path, (*path, "rates", unit), rate) for unit, rate in rates.items()}
+        if len(cycles) > 1:
+            said = "some rates are cycles, some are times"
+            self._fault("bad-unit", (*path, "rates"), said, at_key=True)
+        share = self._number((*path, "share"), table.get("share", 1.0))
+        error = self._error((*path, "error"), table["error"]) if "error" in table else None
+        if share is None or ("error" in table and error is None):
+            return None
+        return FittedCosts(rates=read, cycles=cycles == {True}, share=share, error=error)
+
+    def _error(self, path: Path, value: object) -> StatedError | None:
+        table = self._table(path, value)
+        self._known_keys(path, table, _ERROR)
+        missing = [key for key in _ERROR if key not in table]
+        if missing:
+            self._fault("missing-key", path, f"an error has no `{missing[0]}`", at_key=True)
+            return None
+        numbers = {key: self._number((*path, key), table[key]) for key in _ERROR}
+        if any(number is None for number in numbers.values()):
+            return None
+        values = {key: number or 0.0 for key, number in numbers.items()}
+        return StatedError(steps=int(values.pop("steps")), **values)
+
+    def _number(self, path: Path, value: object) -> float | None:
+        """A number that is not negative."""
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            wrong_type(path, "a number", value, self.faults)
+            return None
+        if not 0 <= value < float("inf"):
+            self._fault("out-of-range", path, f"`{path[-1]}` must be at least 0")
+            return None
+        return float(value)
+
+    def _in_cycles(self, owner: Path, path: Path, written: str) -> bool:
+        cycles = written.strip().endswith(_CYCLES)
+        if cycles:
+            self._needs_clock((*owner, path[-1]))
+        return cycles
+
+    def _required(
+        self, path: Path, table: Mapping[str, Any], kinds: Mapping[str, Kind], optional: tuple[str, ...] = ()
+    ) -> dict[str, Any] | None:
+        """The values of a table that needs all keys but the optional ones; None where one is missing or
+        wrong.
+        """
+        missing = [key for key in kinds if key not in table and key not in optional]
+        for key in missing:
+            self._fault("missing-key", path, f"`{path[-1]}` has no `{key}`", at_key=True)
+        values = self._values(path, table, kinds)
+        complete = all(key in values for key in table if key in kinds)
+        return values if complete and not missing else None
 
     def _tables(
         self, document: Mapping[str, Any], section: str, known: Iterable[str]

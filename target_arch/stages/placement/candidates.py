@@ -17,7 +17,7 @@ from target_arch.soc.words import OperandRule
 from target_arch.stages.errors import PlacementError
 from target_arch.stages.paths import reach as access
 from target_arch.stages.paths.routes import Routes
-from target_arch.stages.placement.measured_costs import measured_joules, measured_seconds
+from target_arch.stages.placement.measured_costs import known_cost
 from target_arch.stages.placement.rules import Rules, targets
 from target_arch.stages.placement.transfer_costs import Traffic
 from target_arch.stages.setting import Setting
@@ -62,12 +62,13 @@ class PlacementTask:
 @frozen(kw_only=True)
 class Estimate:
     """One instance's estimate for one operator: seconds of computing (and joules, if measured), or a
-    refusal.
+    refusal. `fitted` where a model of costs that was fitted to measurements says it.
     """
 
     compute: float | None = None
     refusal: str | None = None
     measured: bool = False
+    fitted: bool = False
     energy: float | None = None
 
 
@@ -123,11 +124,14 @@ class CandidateTable:
         )
         if refusal is not None:
             return self._refusal(refusal)
-        measured = measured_seconds(wanted.setting.costs, question)
+        known = known_cost(wanted.setting.costs, question, backend)
+        if known is None:
+            return Estimate(compute=backend.cost(question) + instance.arch.wake)
         return Estimate(
-            compute=(backend.cost(question) if measured is None else measured) + instance.arch.wake,
-            measured=measured is not None,
-            energy=measured_joules(wanted.setting.costs, question),
+            compute=known.seconds + instance.arch.wake,
+            measured=not known.fitted,
+            fitted=known.fitted,
+            energy=known.energy,
         )
 
     def _refusal(self, why: str) -> Estimate:

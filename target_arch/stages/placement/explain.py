@@ -121,6 +121,7 @@ class _Reasoner:
             parts=tuple(parts),
             load=0.0 if instance.arch.host else instance.arch.load.time,
             measured=answer.measured,
+            fitted=answer.fitted,
             energy=answer.energy,
         )
 

@@ -1,31 +1,83 @@
-"""Measured costs of operators from a cost file, in seconds and joules."""
+"""Measured and fitted costs of operators from a cost file, in seconds and joules."""
 
 from collections.abc import Iterable, Iterator
 from math import prod
 
-from target_arch.backend.contract import Question
+from attrs import frozen
+
+from target_arch.backend.contract import Backend, Question
 from target_arch.diagnostics import Diagnostic, name_hint
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.kinds import facts_of
-from target_arch.soc.costs import Costs, Measured
+from target_arch.plan.signature import signature
+from target_arch.soc.costs import Costs, FittedCosts, Measured
 from target_arch.stages.errors import PlacementError
+from target_arch.stages.placement.work_units import work_parts
 
 
-def measured_seconds(costs: Costs, question: Question) -> float | None:
-    """Seconds of computing, None if not measured."""
-    found = _measured(costs, question)
+@frozen(kw_only=True)
+class KnownCost:
+    """The cost of one operator at one instance by a cost file: seconds, and joules where it has them.
+
+    `fitted` where the operator itself was not measured. `low` and `high` are the seconds between which the
+    file expects it: both are `seconds` where it was measured, or states no error.
+    """
+
+    seconds: float
+    energy: float | None = None
+    fitted: bool = False
+    low: float
+    high: float
+    kernel: str = ""
+
+
+def known_cost(costs: Costs, question: Question, backend: Backend) -> KnownCost | None:
+    """The cost of an operator; None where the file says nothing about it."""
+    arch, operator = question.instance.arch, question.operator
+    exact = _of_signature(costs, question)
+    if exact is not None and costs.measured(arch, (operator.id,)) is None:
+        return exact
+    stated = costs.measured(arch, (operator.id, operator.kind))
+    if stated is not None:
+        return _stated(stated, question)
+    calibration = costs.calibration
+    fitted = None if calibration is None else calibration.fitted.get(arch.name)
+    return None if fitted is None else _fitted(fitted, question, backend)
+
+
+def _stated(measured: Measured, question: Question) -> KnownCost:
+    count = _count(measured, question.operator, question.model)
+    seconds = _seconds(measured.amount * count, measured.cycles, question)
+    energy = None if measured.energy is None else measured.energy * count
+    return KnownCost(seconds=seconds, energy=energy, low=seconds, high=seconds)
+
+
+def _of_signature(costs: Costs, question: Question) -> KnownCost | None:
+    """The cost of an operator that ran in some model."""
+    if costs.calibration is None:
+        return None
+    table = costs.calibration.measured.get(question.instance.arch.name, {})
+    found = table.get(signature(question.operator, question.model)) if table else None
     if found is None:
         return None
-    amount = found.amount * _count(found, question.operator, question.model)
-    return amount / question.instance.arch.clock if found.cycles else amount
+    seconds = _seconds(found.amount, found.cycles, question)
+    return KnownCost(seconds=seconds, energy=found.energy, low=seconds, high=seconds, kernel=found.kernel)
 
 
-def measured_joules(costs: Costs, question: Question) -> float | None:
-    """Joules of computing, None if not measured."""
-    found = _measured(costs, question)
-    if found is None or found.energy is None:
-        return None
-    return found.energy * _count(found, question.operator, question.model)
+def _fitted(fitted: FittedCosts, question: Question, backend: Backend) -> KnownCost:
+    """The sum of an operator's units at their rates; a share of the backend's estimate where one has none."""
+    parts = work_parts(question, backend)
+    if all(unit in fitted.rates for unit in parts):
+        amount = sum(fitted.rates[unit] * part.count for unit, part in parts.items())
+        seconds = _seconds(amount, fitted.cycles, question)
+    else:
+        seconds = fitted.share * backend.cost(question)
+    low, high = (1.0, 1.0) if fitted.error is None else (fitted.error.low, fitted.error.high)
+    return KnownCost(seconds=seconds, fitted=True, low=seconds * low, high=seconds * high)
+
+
+def _seconds(amount: float, cycles: bool, question: Question) -> float:
+    return amount / question.instance.arch.clock if cycles else amount
 
 
 def check_costs(costs: Costs, model: Model, kinds: Iterable[str]) -> None:
@@ -58,11 +110,6 @@ def _problems(place: str, name: str, measured: Measured, kind_of: dict[str, str]
             message=f"`{kind_of[name]}` is not counted in multiply-accumulates",
             hint="give a time for the whole operator, or per element of its output",
         )
-
-
-def _measured(costs: Costs, question: Question) -> Measured | None:
-    names = (question.operator.id, question.operator.kind)
-    return costs.measured(question.instance.arch, names)
 
 
 def _count(found: Measured, operator: Operator, model: Model) -> int:

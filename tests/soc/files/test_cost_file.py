@@ -264,3 +264,99 @@ def test_a_cost_entry_without_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with pytest.raises(DiagnosticError) as caught:
         read_soc("soc.toml")
     assert "unknown key `path`" in str(caught.value)
+
+
+ABOUT = (
+    '"calibration": {"soc": "zynq_edge", "port": "rtl", "counts": "cycles", "tools": "v", "models": ["a"]}'
+)
+TOOLS = '"calibration": {"soc": "zynq_edge", "port": "rtl", "counts": "cycles", "models": ["a"]}'
+NO_MODELS = '"calibration": {"soc": "zynq_edge", "port": "rtl", "counts": "c", "tools": "v", "models": [] }'
+OTHER = '"calibration": {"soc": "mcu_m7", "port": "rtl", "counts": "c", "tools": "v", "models": ["a"]}'
+
+
+@pytest.mark.parametrize(
+    ("about", "line", "at", "said"),
+    [
+        (
+            OTHER,
+            "",
+            '"mcu_m7"',
+            "these costs were calibrated for `mcu_m7`, not for `zynq_edge` [another-soc]\n"
+            "hint: calibrate again with this SoC file",
+        ),
+        (TOOLS, "", '"calibration"', "`calibration` has no `tools` [missing-key]"),
+        (NO_MODELS, "", "[", "`models` must be a list of the models that were measured [wrong-type]"),
+        (
+            ABOUT,
+            '"measured": {"fpga_conv2d": {"conv2d-1": {"time": "5 cycles"}}}',
+            '"conv2d-1"',
+            "`conv2d-1` has no `kernel` [missing-key]",
+        ),
+        (
+            ABOUT,
+            '"measured": {"fpga_conv2d": {"conv2d-1": {"time": "-5 cycles", "kernel": "k"}}}',
+            '"-5 cycles"',
+            "`time` must be at least 0 and at most 1,000,000,000,000,000 cycles [out-of-range]",
+        ),
+        (
+            ABOUT,
+            '"measured": {"fpga": {}}',
+            '"fpga"',
+            "target_arch `fpga` is not declared [unknown-target-arch]\n"
+            "hint: declared here: `accelerator`, `dsp_cpu`, `fpga_conv2d`, `host_cpu`",
+        ),
+        (
+            ABOUT,
+            '"fitted": {"fpga_conv2d": {}}',
+            '"fpga_conv2d"',
+            "a fit needs `rates`: a time for each unit of work [missing-key]",
+        ),
+        (
+            ABOUT,
+            '"fitted": {"fpga_conv2d": {"rates": {"beat": "-1 cycles"}}}',
+            '"-1 cycles"',
+            "`beat` must be at least 0 and at most 1,000,000,000,000,000 cycles [out-of-range]",
+        ),
+        (
+            ABOUT,
+            '"fitted": {"fpga_conv2d": {"rates": {"beat": "1 cycles"}, "share": -2}}',
+            "-2",
+            "`share` must be at least 0 [out-of-range]",
+        ),
+        (
+            ABOUT,
+            '"fitted": {"fpga_conv2d": {"rates": {"a": "1 cycles", "b": "2 ns"}}}',
+            '"rates"',
+            "some rates are cycles, some are times [bad-unit]",
+        ),
+        (
+            ABOUT,
+            '"fitted": {"fpga_conv2d": {"rates": {"a": "1 cycles"}, "error": {"steps": 3}}}',
+            '"error"',
+            "an error has no `median` [missing-key]",
+        ),
+    ],
+)
+def test_what_calibrate_writes_is_judged(about: str, line: str, at: str, said: str) -> None:
+    text = "\n".join(['{"schema": 1,', about + ("," if line else ""), line, "}"])
+    number, shown = (3, line) if line else (2, about)
+    message, *hint = said.split("\n")
+    column = shown.index(at)
+    marks = "^" * len(at)
+    expected = (
+        f"c.json:{number}:{column + 1}: error: {message}",
+        f"{number:5} | {shown}",
+        f"      | {' ' * column}{marks}",
+        *hint,
+    )
+    assert refusal(text) == "\n".join(expected)
+
+
+def test_measurements_say_where_they_are_from() -> None:
+    text = '{"schema": 1, "measured": {"fpga_conv2d": {"conv2d-1": {"time": "5 us", "kernel": "k"}}}}'
+    assert refusal(text) == placed(
+        text,
+        '"measured"',
+        "`measured` and `fitted` need `calibration`, which says of what and where [missing-key]\n"
+        "hint: `target-arch calibrate` writes such files",
+    )

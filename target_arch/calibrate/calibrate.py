@@ -1,0 +1,197 @@
+"""Calibrate the costs of a chip: compile models, run them where something counts, and fit.
+
+Every target_arch that the port can measure is measured with all operators that it takes, whatever placement
+would say.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from attrs import evolve, field, frozen
+
+from target_arch.backend.contract import Backend
+from target_arch.calibrate.counters import CountingPort, counter
+from target_arch.calibrate.fit import LeftOut, fitted, left_out, path_costs, stated
+from target_arch.calibrate.observations import (
+    CopyObservation,
+    Observation,
+    Work,
+    copies,
+    observations,
+    works,
+)
+from target_arch.calibrate.report import CalibrationReport
+from target_arch.diagnostics import refusal
+from target_arch.pipeline import CompiledModel, CompileRequest, compile_model
+from target_arch.registry.plug_ins import PlugIns
+from target_arch.soc.costs import NOTHING_MEASURED, Calibration, Costs, FittedCosts, MeasuredOperator
+from target_arch.soc.model import HOST_ENGINE, TargetArch
+
+
+@frozen(kw_only=True)
+class CalibrateRequest:
+    """The compilations to measure, all for one SoC, and the port to measure on.
+
+    With `before`, the costs of an earlier calibration on the same port, only models are run that have a call
+    whose code it did not measure. `said` is called with a line for each run.
+    """
+
+    compilations: tuple[CompileRequest, ...]
+    port: str
+    before: Costs | None = field(default=None, repr=False)
+    said: Callable[[str], None] = field(default=lambda text: None, repr=False)
+
+
+@frozen(kw_only=True)
+class _Counted:
+    """The observations of one model at one target_arch, and how many of them are from before."""
+
+    calls: tuple[Observation, ...] = ()
+    copies: tuple[CopyObservation, ...] = ()
+    kept: int = 0
+
+
+@frozen(kw_only=True)
+class _Measuring:
+    """The port that counts, and what it counted before, by target_arch and signature."""
+
+    counting: CountingPort
+    known: Mapping[str, Mapping[str, MeasuredOperator]]
+    said: Callable[[str], None]
+
+
+def calibrate(request: CalibrateRequest) -> CalibrationReport:
+    """Measure, fit, and state the error for models that are left out.
+
+    Raises as `compile_model` and running do; DiagnosticError for a port that cannot count, costs of another
+    port to be updated, and where nothing can be measured. ToolMissing without SciPy.
+    """
+    first = request.compilations[0]
+    plug_ins = first.plug_ins or PlugIns.discover(first.backend_dirs)
+    counting = counter(request.port, plug_ins.ports)
+    measuring = _Measuring(counting=counting, known=_known(request), said=request.said)
+    backends = plug_ins.backends_for(first.soc)
+    archs = [
+        arch
+        for arch in first.soc.archs
+        if arch.name in backends and counting.takes(arch, backends[arch.name])
+    ]
+    runs = [
+        _counted(evolve(each, port=counting.port, costs=None), arch, backends[arch.name], measuring)
+        for each in request.compilations
+        for arch in archs
+    ]
+    if not any(run.calls for run in runs):
+        said = f"no target_arch of `{first.soc.name}` computes anything of these models that it counts"
+        hint = (
+            "`host` measures C on this computer, an emulated machine its instructions, "
+            "`rtl` engines with Verilog"
+        )
+        raise refusal("nothing-measured", "port", said, hint)
+    return _report(request, counting, runs)
+
+
+def _known(request: CalibrateRequest) -> Mapping[str, Mapping[str, MeasuredOperator]]:
+    """The operators that were measured before. DiagnosticError where that was on another port."""
+    if request.before is None:
+        return {}
+    before, origin = request.before.calibration, request.before.origin
+    if before is None:
+        said = "there is no calibration in it to update"
+        raise refusal("no-calibration", origin, said, "calibrate without updating")
+    if before.port != request.port:
+        said = f"it was measured on port `{before.port}`, not on `{request.port}`"
+        raise refusal("another-port", origin, said)
+    return before.measured
+
+
+def _counted(
+    compilation: CompileRequest,
+    arch: TargetArch,
+    backend: Backend,
+    measuring: _Measuring,
+) -> _Counted:
+    made = compile_model(_at(compilation, arch))
+    found = works(made, arch.name, backend, cycles=measuring.counting.cycles)
+    table = measuring.known.get(arch.name, {})
+    kept = _kept(found, table)
+    if kept is not None:
+        measuring.said(f"{made.model.name} on {arch.name}: {len(found)} calls as before")
+        return _Counted(calls=kept, kept=len(kept))
+    if not found:
+        return _Counted()
+    measuring.said(f"{made.model.name} on {arch.name}: running {len(found)} calls")
+    return _run(made, found, measuring.counting)
+
+
+def _run(made: CompiledModel, found: Sequence[Work], counting: CountingPort) -> _Counted:
+    amounts = counting.counted(made)
+    return _Counted(calls=observations(made, found, amounts), copies=copies(made, amounts))
+
+
+def _at(compilation: CompileRequest, arch: TargetArch) -> CompileRequest:
+    """The compilation with as much as possible at one target_arch, and the rest at the host."""
+    alone = evolve(compilation, targets=(arch.name,))
+    return alone if arch.host else evolve(alone, prefer={"*": arch.name})
+
+
+def _kept(found: Sequence[Work], table: Mapping[str, MeasuredOperator]) -> tuple[Observation, ...] | None:
+    """The calls with amounts from before; None where there is none, or one was not measured with this
+    code.
+    """
+    entries = [[table.get(name) for name, _ in work.shares] for work in found]
+    same = all(
+        entry is not None and entry.kernel == work.kernel
+        for work, row in zip(found, entries, strict=True)
+        for entry in row
+    )
+    if not found or not same:
+        return None
+    return tuple(
+        Observation(work=work, amount=sum(entry.amount for entry in row if entry))
+        for work, row in zip(found, entries, strict=True)
+    )
+
+
+def _report(request: CalibrateRequest, counting: CountingPort, runs: Sequence[_Counted]) -> CalibrationReport:
+    soc = request.compilations[0].soc
+    calls = [call for run in runs for call in run.calls]
+    moved = [copy for run in runs for copy in run.copies]
+    by_arch = {
+        arch.name: some
+        for arch in soc.archs
+        if (some := [call for call in calls if call.work.target_arch == arch.name])
+    }
+    others = {arch: left_out(some, cycles=counting.cycles) for arch, some in by_arch.items()}
+    second = 1 / soc.host.clock if counting.cycles and soc.host.clock else 1.0
+    before = NOTHING_MEASURED if request.before is None else request.before
+    made = Calibration(
+        soc=soc.name,
+        port=request.port,
+        counted=counting.unit,
+        tools=counting.tools,
+        models=tuple(dict.fromkeys(call.work.model for call in calls)),
+        measured={arch: _measured(some, counting) for arch, some in by_arch.items()},
+        fitted={arch: _fit(some, others[arch], counting) for arch, some in by_arch.items()},
+    )
+    return CalibrationReport(
+        costs=Costs(copies=path_costs(moved, {HOST_ENGINE: second}) or before.copies, calibration=made),
+        left_out=tuple(call for arch in others for call in others[arch]),
+        measured=len(calls) - sum(run.kept for run in runs),
+        kept=sum(run.kept for run in runs),
+        copies=len(moved),
+    )
+
+
+def _fit(some: Sequence[Observation], others: Sequence[LeftOut], counting: CountingPort) -> FittedCosts:
+    return evolve(fitted(some, cycles=counting.cycles), error=stated(others))
+
+
+def _measured(some: Sequence[Observation], counting: CountingPort) -> dict[str, MeasuredOperator]:
+    """By signature of an operator; of several calls of the same work, the one that took least."""
+    table: dict[str, MeasuredOperator] = {}
+    for call in some:
+        for name, share in call.work.shares:
+            amount = call.amount * share
+            if name not in table or amount < table[name].amount:
+                table[name] = MeasuredOperator(amount=amount, cycles=counting.cycles, kernel=call.work.kernel)
+    return table

@@ -1,0 +1,83 @@
+"""The outcome of a calibration, as a value with a printed form."""
+
+from attrs import asdict, field, frozen
+
+from target_arch.calibrate.cost_text import cost_text
+from target_arch.calibrate.fit import LeftOut
+from target_arch.plan.printed.text import table
+from target_arch.soc.costs import Costs
+
+_SHOWN = 8
+"""The calls that are farthest off are shown, so many of each target_arch."""
+
+
+@frozen(kw_only=True)
+class CalibrationReport:
+    """Costs, the calls of models that were left out of the fit by target_arch, and how many calls were
+    measured now and kept from before.
+    """
+
+    costs: Costs = field(repr=False)
+    left_out: tuple[LeftOut, ...] = field(repr=False)
+    measured: int
+    kept: int
+    copies: int
+
+    @property
+    def cost_file(self) -> str:
+        """The text of the cost file."""
+        return cost_text(self.costs)
+
+    def to_json(self) -> dict[str, object]:
+        """The calls and their errors for programs."""
+        made = self.costs.calibration
+        assert made is not None
+        errors = {arch: None if fit.error is None else asdict(fit.error) for arch, fit in made.fitted.items()}
+        calls = [
+            {
+                "model": one.work.model,
+                "target_arch": one.work.target_arch,
+                "operator": one.work.operator,
+                "expected": one.expected,
+                "counted": one.amount,
+                "error": one.error,
+            }
+            for one in self.left_out
+        ]
+        return {
+            "port": made.port,
+            "counts": made.counted,
+            "measured": self.measured,
+            "kept": self.kept,
+            "errors": errors,
+            "left_out": calls,
+        }
+
+    def __str__(self) -> str:
+        made = self.costs.calibration
+        assert made is not None
+        kept = f", {self.kept:,} kept from before" if self.kept else ""
+        copies = f"; {self.copies:,} copies" if self.copies else ""
+        lines = [f"{self.measured:,} calls measured{kept}{copies}: {made}"]
+        for arch, fit in made.fitted.items():
+            said = str(fit.error) if fit.error else "not known: it takes two models to leave one out"
+            lines.append(f"{arch}: {len(fit.rates)} rates; error of calls of models left out: {said}")
+            lines.append(self._farthest(arch, made.counted))
+        return "\n".join(line for line in lines if line) + "\n"
+
+    def _farthest(self, arch: str, counted: str) -> str:
+        calls = [one for one in self.left_out if one.work.target_arch == arch]
+        worst = sorted(calls, key=lambda one: -abs(one.error))[:_SHOWN]
+        scale = 1e9 if counted == "nanoseconds" else 1.0
+        rows = [
+            (
+                one.work.model,
+                one.work.operator,
+                f"{one.expected * scale:,.0f}",
+                f"{one.amount * scale:,.0f}",
+                f"{one.error:+.0%}",
+            )
+            for one in worst
+        ]
+        header = ("model", "farthest off", f"expected {counted}", "counted", "error")
+        return table(header, rows, right=(2, 3, 4)).rstrip("\n") if rows else ""

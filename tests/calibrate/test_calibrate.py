@@ -1,0 +1,176 @@
+"""Calibration from a model file to a cost file that `compile` uses, on every port that can count."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from target_arch.calibrate import CalibrateRequest, CalibrationReport, calibrate
+from target_arch.cli import main
+from target_arch.diagnostics import DiagnosticError
+from target_arch.pipeline import CompileRequest, compile_model
+from target_arch.soc import read_soc
+from target_arch.soc.costs import Calibration, Costs
+from target_arch.soc.files.cost_file import parse_costs, read_costs
+from tests.e2e.conftest import DIGITS
+
+SOC = read_soc("mcu_m7")
+
+
+def calibrated(port: str, soc: str = "mcu_m7", before: Costs | None = None) -> CalibrationReport:
+    described = read_soc(soc)
+    models = tuple(
+        CompileRequest(model_path=DIGITS, soc=described, name=name) for name in ("digits", "again")
+    )
+    return calibrate(CalibrateRequest(compilations=models, port=port, before=before))
+
+
+def of(costs: Costs) -> Calibration:
+    assert costs.calibration is not None
+    return costs.calibration
+
+
+@pytest.fixture(scope="module")
+def on_host() -> CalibrationReport:
+    return calibrated("host")
+
+
+def test_every_call_of_the_host_is_timed(on_host: CalibrationReport) -> None:
+    made = of(on_host.costs)
+    assert (made.soc, made.port, made.counted) == ("mcu_m7", "host", "nanoseconds")
+    assert made.models == ("digits", "again")
+    assert len(made.measured["host_cpu"]) == 10
+    assert all(0 < one.amount < 1 and not one.cycles for one in made.measured["host_cpu"].values())
+    assert (on_host.measured, on_host.kept) == (18, 0)
+
+
+def test_the_cost_file_reads_back(on_host: CalibrationReport) -> None:
+    read = parse_costs(on_host.cost_file, "c.json", SOC)
+    assert of(read).measured.keys() == of(on_host.costs).measured.keys()
+    assert of(read).fitted["host_cpu"].rates == pytest.approx(
+        dict(of(on_host.costs).fitted["host_cpu"].rates), rel=1e-4, abs=1e-14
+    )
+
+
+def test_a_compilation_says_which_costs_it_used(on_host: CalibrationReport, tmp_path: Path) -> None:
+    costs = parse_costs(on_host.cost_file, "c.json", SOC)
+    made = compile_model(CompileRequest(model_path=DIGITS, soc=SOC, costs=costs, name="digits"))
+    assert made.costs is not None
+    assert (made.costs.measured, made.costs.fitted, made.costs.estimated) == (10, 0, 0)
+    assert made.costs.changed == ()
+    assert made.manifest.costs is not None
+    total = sum(one.amount for one in of(costs).measured["host_cpu"].values())
+    assert made.execution is not None
+    assert made.execution.makespan == pytest.approx(total, rel=0.01)
+
+
+def test_an_operator_of_another_model_is_fitted(on_host: CalibrationReport) -> None:
+    """Without what was measured, its rates remain, and the run has an interval."""
+    document = json.loads(on_host.cost_file)
+    document["measured"] = {}
+    document["fitted"]["host_cpu"]["error"] = {
+        "steps": 9, "median": 0.05, "worst": 0.5, "low": 0.9, "high": 1.25,
+    }  # fmt: skip
+    costs = parse_costs(json.dumps(document), "c.json", SOC)
+    made = compile_model(CompileRequest(model_path=DIGITS, soc=SOC, costs=costs))
+    assert made.costs is not None
+    assert made.execution is not None
+    assert (made.costs.measured, made.costs.fitted) == (0, 10)
+    assert made.costs.low == pytest.approx(0.9 * made.execution.makespan)
+    assert made.costs.high == pytest.approx(1.25 * made.execution.makespan)
+
+
+def test_code_that_changed_is_said_and_measured_again(on_host: CalibrationReport) -> None:
+    document = json.loads(on_host.cost_file)
+    names = [name for name in document["measured"]["host_cpu"] if name.startswith("dense")]
+    for name in names:
+        document["measured"]["host_cpu"][name]["kernel"] = "another"
+    costs = parse_costs(json.dumps(document), "c.json", SOC)
+    made = compile_model(CompileRequest(model_path=DIGITS, soc=SOC, costs=costs))
+    assert made.costs is not None
+    assert made.costs.changed == tuple(id for id in made.model.numbers if id.startswith("dense"))
+    updated = calibrated("host", before=costs)
+    assert (updated.measured, updated.kept) == (18, 0)
+    unchanged = calibrated("host", before=on_host.costs)
+    assert (unchanged.measured, unchanged.kept) == (0, 18)
+    assert of(unchanged.costs).measured.keys() == of(on_host.costs).measured.keys()
+
+
+def test_instructions_of_an_emulated_machine(needs_tool: Callable[[str], str]) -> None:
+    needs_tool("qemu-system-arm")
+    needs_tool("arm-none-eabi-gcc")
+    once, twice = calibrated("qemu_mps2"), calibrated("qemu_mps2")
+    assert once.cost_file == twice.cost_file
+    made = of(once.costs)
+    assert made.counted == "instructions"
+    assert all(one.cycles and one.amount > 50 for one in made.measured["host_cpu"].values())
+
+
+def test_cycles_of_an_engine_as_rtl(needs_tool: Callable[[str], str]) -> None:
+    needs_tool("verilator")
+    report = calibrated("rtl", "zynq_edge")
+    made = of(report.costs)
+    assert made.counted == "cycles"
+    assert list(made.measured) == ["fpga_conv2d"]
+    assert all(one.amount > 500 for one in made.measured["fpga_conv2d"].values())
+
+
+def test_a_port_that_cannot_count() -> None:
+    with pytest.raises(DiagnosticError) as caught:
+        calibrated("null")
+    assert str(caught.value) == (
+        "port: error: port `null` counts neither time nor instructions [cannot-count]\n"
+        "hint: ports that do: `host`, `qemu_mps2`, `rtl`"
+    )
+
+
+def test_a_port_that_there_is_not() -> None:
+    with pytest.raises(DiagnosticError, match=r"there is no port `abacus` \[unknown-port\]"):
+        calibrated("abacus")
+
+
+def test_nothing_that_the_port_counts() -> None:
+    with pytest.raises(DiagnosticError) as caught:
+        calibrated("rtl")
+    assert str(caught.value) == (
+        "port: error: no target_arch of `mcu_m7` computes anything of these models that it counts "
+        "[nothing-measured]\n"
+        "hint: `host` measures C on this computer, an emulated machine its instructions, `rtl` engines with "
+        "Verilog"
+    )
+
+
+def test_costs_of_another_port_are_not_updated(on_host: CalibrationReport) -> None:
+    document = json.loads(on_host.cost_file)
+    document["calibration"]["port"] = "qemu_mps2"
+    with pytest.raises(DiagnosticError) as caught:
+        calibrated("host", before=parse_costs(json.dumps(document), "c.json", SOC))
+    assert str(caught.value) == (
+        "c.json: error: it was measured on port `qemu_mps2`, not on `host` [another-port]"
+    )
+
+
+def test_costs_given_by_hand_are_not_updated() -> None:
+    by_hand = parse_costs('{"schema": 1, "operators": {}}', "c.json", SOC)
+    with pytest.raises(DiagnosticError) as caught:
+        calibrated("host", before=by_hand)
+    assert str(caught.value) == (
+        "c.json: error: there is no calibration in it to update [no-calibration]\n"
+        "hint: calibrate without updating"
+    )
+
+
+def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "costs.json"
+    assert main(["calibrate", str(DIGITS), "--soc", "mcu_m7", "--port", "host", "-o", str(file)]) == 0
+    out = capsys.readouterr().out
+    assert "error of calls of models left out: not known: it takes two models" in out
+    assert of(read_costs(file, SOC)).models == ("digits_int8",)
+    bundle = tmp_path / "bundle"
+    assert main(["compile", str(DIGITS), "--soc", "mcu_m7", "--cost", str(file), "-o", str(bundle)]) == 0
+    assert "costs of operators: 10 measured, from costs.json (nanoseconds on port `host`" in (
+        capsys.readouterr().out
+    )
+    assert main(["report", str(bundle)]) == 0
+    assert "costs of operators: 10 measured, from costs.json" in capsys.readouterr().out
