@@ -1,4 +1,5 @@
-"""How much of each model is in operators that no row of the table of kinds describes: `relax` and `defined`.
+"""How much of each model is in operators that no row of the table of kinds describes, and in those that TVM
+lowers.
 
     python -m benchmarks.opaque [MODEL | FOLDER …] [--save FILE] [--against FILE]
 
@@ -21,7 +22,7 @@ from target_arch.relax.importer import import_model
 SHARED = Path(__file__).parents[2] / "shared"
 FOLDERS = (SHARED / "models", SHARED / "real_models" / "tflm")
 _SUFFIXES = (".tflite", ".onnx", ".pt2")
-_HEAD = "| model | opaque multiply-accumulates | of all | opaque elements | of all | which |"
+_HEAD = "| model | opaque multiply-accumulates | of all | opaque elements | of all | TVM's | which |"
 
 
 def models(places: Sequence[Path]) -> Iterator[Path]:
@@ -56,6 +57,7 @@ def row(name: str, share: OpaqueShare, before: OpaqueShare | None) -> str:
         f"{share.all_macs:,}",
         beside(percent(share.elements, share.all_elements), percent(old.elements, old.all_elements)),
         f"{share.all_elements:,}",
+        f"{percent(share.called_macs, share.all_macs)}, {percent(share.called_elements, share.all_elements)}",
         ", ".join(f"{which} {count:,}" for which, count in share.elements_of.items()),
     )
     return f"| {' | '.join(cells)} |"
@@ -72,6 +74,8 @@ def total(shares: Sequence[OpaqueShare]) -> OpaqueShare:
         all_macs=sum(share.all_macs for share in shares),
         elements=sum(share.elements for share in shares),
         all_elements=sum(share.all_elements for share in shares),
+        called_macs=sum(share.called_macs for share in shares),
+        called_elements=sum(share.called_elements for share in shares),
         elements_of=dict(sorted(names.items(), key=lambda item: (-item[1], item[0]))),
     )
 
@@ -89,7 +93,7 @@ def main() -> int:
     }
     found = {path.name: measured(path) for path in models(options.places or FOLDERS)}
     shares = {name: share for name, share in found.items() if share is not None}
-    print(_HEAD, "| --- | --- | ---: | --- | ---: | --- |", sep="\n")
+    print(_HEAD, "| --- | --- | ---: | --- | ---: | --- | --- |", sep="\n")
     for name, share in shares.items():
         print(row(name, share, earlier.get(name)))
     before = total([earlier[name] for name in shares]) if earlier and set(shares) <= set(earlier) else None

@@ -12,7 +12,7 @@ from math import prod
 
 from attrs import evolve, field, frozen
 
-from target_arch.plan.operators.facts import MACS_PER_OUTPUT, Arithmetic, Facts
+from target_arch.plan.operators.facts import MACS_PER_OUTPUT, RELAX_OP, Arithmetic, Facts, Lowering
 from target_arch.plan.operators.kinds import OperatorKind, facts_of, kind_of
 from target_arch.plan.simplification import Simplification
 
@@ -149,6 +149,11 @@ class Operator:
     def facts(self) -> Facts:
         """The facts of its kind, from the table."""
         return facts_of(self.kind)
+
+    @property
+    def lowering(self) -> Lowering:
+        """How it becomes loops: as its kind, but for a single call of a Relax operator."""
+        return Lowering.TVM if RELAX_OP in self.attributes else self.facts.lowering
 
 
 @frozen(kw_only=True)

@@ -147,7 +147,7 @@ def _searchable(operator: Operator, model: Model, candidates: tuple[TaskCode, ..
     from target_arch.relax.lower.operators import lower_operator
     from target_arch.relax.tuning.tasks import function_of, tunable
 
-    if operator.facts.lowering is not Lowering.DEFINITION or operator.arithmetic == Arithmetic.FLOAT:
+    if operator.lowering is not Lowering.DEFINITION or operator.arithmetic == Arithmetic.FLOAT:
         return None
     defined = [each.function.name for each in candidates if each.choice == DEFINITION]
     if not defined:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from target_arch.plan.model import Model, Operator, Quantization, Tensor
+from target_arch.plan.operators.facts import Lowering
 from target_arch.relax.operators.program import RelaxProgram
 
 Array = np.ndarray[Any, Any]
@@ -26,7 +27,8 @@ def evaluate(model: Model, inputs: Mapping[str, Array], program: RelaxProgram | 
             values[tensor.name] = np.frombuffer(tensor.data, tensor.dtype).reshape(tensor.shape)
     for operator in model.operators:
         out = model.tensors[operator.output]
-        if operator.kind in ("reshape", "transpose", "concat", "lookup", "slice", "relax"):
+        moved = operator.kind in ("reshape", "transpose", "concat", "lookup", "slice")
+        if moved or operator.lowering is Lowering.TVM:
             result = _moved(operator, values, out, program)
         else:
             result = _stored(_KINDS[operator.kind](operator, _real(model, operator, values)), operator, out)

@@ -53,7 +53,7 @@ def supports(question: Question) -> str | None:
     """As the C backend, but for operators on integers alone."""
     operator = question.operator
     facts = operator.facts
-    if not facts.integer_only or facts.lowering is not Lowering.DEFINITION:
+    if not facts.integer_only or operator.lowering is not Lowering.DEFINITION:
         return f"operator kind {operator.kind} has no integer definition"
     if operator.arithmetic not in (Arithmetic.TFLITE, Arithmetic.ONNX) or _touches_floats(question, operator):
         return "its firmware has no floating point"

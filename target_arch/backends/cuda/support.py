@@ -20,7 +20,7 @@ OPTIONS = (RATE, LAUNCH)
 
 def refusal(question: Question) -> str | None:
     """The reason why not, or None."""
-    if question.operator.facts.lowering in (Lowering.TVM, Lowering.COPIES):
+    if question.operator.lowering in (Lowering.TVM, Lowering.COPIES):
         return "operators without a definition of our own are not bound to threads"
     if is_hybrid(question.operator, question.model):
         return "floats times int8 weights: their grids are found by one thread"

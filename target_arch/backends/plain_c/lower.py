@@ -90,7 +90,7 @@ def kernel(
 def piece(operator: Operator, request: LoweringRequest) -> Piece:
     """The piece of one operator. Raises as `lower` does."""
     try:
-        match operator.facts.lowering:
+        match operator.lowering:
             case Lowering.COPIES:
                 return concat_piece(operator, request, {})
             case Lowering.ONE_COPY:

@@ -30,7 +30,7 @@ def pieces(request: LoweringRequest) -> Iterator[Piece]:
             region = regions[one.id]
             others = [left.popleft() for _ in region.operators[1:]]
             yield region_piece(region, (one, *others), request)
-        elif one.facts.lowering is Lowering.COPIES:
+        elif one.lowering is Lowering.COPIES:
             yield concat_piece(one, request, through)
         elif one.output in through:
             slot = through[one.output]

@@ -14,7 +14,7 @@ _STORED = ("int8", "uint8")
 def refusal(question: Question) -> str | None:
     """The reason why not, or None."""
     operator, model = question.operator, question.model
-    if operator.facts.lowering is Lowering.FOREIGN:
+    if operator.lowering is Lowering.FOREIGN:
         return f"no C definition of operator kind {operator.kind}"
     for name in (*operator.inputs, *operator.constants, operator.output):
         tensor = model.tensors[name]
@@ -22,8 +22,7 @@ def refusal(question: Question) -> str | None:
             return f"element type {tensor.dtype} of `{name}` has no C type"
         if prod(tensor.shape) <= 0:
             return f"`{name}` has no elements"
-    opaque = operator.facts.structure is Structure.OPAQUE
-    return None if opaque else _arithmetic_refusal(operator, model)
+    return None if operator.facts.of_any_types else _arithmetic_refusal(operator, model)
 
 
 def _arithmetic_refusal(operator: Operator, model: Model) -> str | None:
@@ -51,7 +50,8 @@ def _integer_refusal(operator: Operator, model: Model) -> str | None:
     real = (*operator.inputs,) if facts.float_inputs else (operator.output,) if facts.float_output else ()
     weight, bias = (operator.constants[:1], operator.constants[1:2]) if facts.weighted else ((), ())
     averaged = facts.structure is Structure.POOL and operator.arithmetic is Arithmetic.TFLITE
-    tables = operator.constants if facts.structure is Structure.ELEMENTWISE else ()
+    tabled = facts.structure in (Structure.ELEMENTWISE, Structure.ROWS)
+    tables = operator.constants if tabled else ()
     stored = (*_STORED, "int16") if real or averaged or tables or facts.weighted else _STORED
     finer = (*_STORED, "int16") if facts.structure is Structure.ROWS else stored
     for name in (*operator.inputs, *operator.constants, operator.output):

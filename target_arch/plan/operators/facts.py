@@ -19,6 +19,12 @@ class Arithmetic(StrEnum):
 MACS_PER_OUTPUT = "macs_per_output"
 """The attribute of operators whose multiply-accumulates do not follow from their kind."""
 
+RELAX_OP = "relax_op"
+"""The attribute of operators that are one call of a Relax operator, by its name: TVM lowers them."""
+
+DEFINITION_NAME = "operator"
+"""The attribute of operators with one of several definitions of their kind, by its name."""
+
 COUNT_IN_MULTIPLIER = "count_in_multiplier"
 """The attribute of averages whose multiplier also divides by the size of the window."""
 
@@ -36,7 +42,31 @@ class Structure(Enum):
     ROWS = "the elements of its row"
     MATRICES = "sums of products of a row of one operand and a column of the other"
     MOVE = "one element, unchanged"
+    ARRANGED = "one element, unchanged, at a place that follows from the shapes, or a constant"
+    INDEXED = "one element at a computed place"
+    SPREAD = "the elements of its operands at the same place, any of which may repeat"
+    REDUCED = "the elements along some dimensions"
+    AROUND = "the elements around its place"
+    STATISTICS = "the element at the same place, and statistics of its row or channel"
+    SUMS = "sums of products, of other forms"
+    SEQUENCE = "the elements before it, in order"
     OPAQUE = "not known to the table"
+
+
+_OF_ANY_TYPES = frozenset(
+    {
+        Structure.ARRANGED,
+        Structure.INDEXED,
+        Structure.SPREAD,
+        Structure.REDUCED,
+        Structure.AROUND,
+        Structure.STATISTICS,
+        Structure.SUMS,
+        Structure.SEQUENCE,
+        Structure.OPAQUE,
+    }
+)
+"""Structures of kinds whose operands have the types that their definitions take, whatever the arithmetic."""
 
 
 class LayoutRule(Enum):
@@ -153,6 +183,11 @@ class Facts:
     def moves(self) -> bool:
         """True where elements only change their place, whatever their type."""
         return self.structure is Structure.MOVE
+
+    @property
+    def of_any_types(self) -> bool:
+        """True where a definition, and not the arithmetic, says which types the tensors have."""
+        return self.structure in _OF_ANY_TYPES
 
     def role(self, index: int) -> str:
         """The name of a constant in the names of tensors."""

@@ -12,9 +12,11 @@ from attrs import evolve
 from target_arch.plan.operators.facts import (
     ACTIVATION,
     COUNT_IN_MULTIPLIER,
+    DEFINITION_NAME,
     EVERY_ARITHMETIC,
     INTEGERS,
     MACS_PER_OUTPUT,
+    RELAX_OP,
     Aliasing,
     Arithmetic,
     Facts,
@@ -118,6 +120,25 @@ _MOVE = evolve(
     keeps_quantization=True,
 )
 """The elements of the inputs at other places."""
+
+
+_ALONG = Role(name="axes", meaning="(the dimensions it works along, where it has some)")
+_CALLED = evolve(
+    _OPAQUE, attributes=(Role(name=RELAX_OP, meaning="(the Relax operator)"), _ALONG), lowering=Lowering.TVM
+)
+"""One call of a Relax operator."""
+
+_FAMILY = evolve(
+    _OPAQUE,
+    constants=(Role(name="constant", meaning="any number, as its definition wants them"),),
+    attributes=(
+        Role(name=RELAX_OP, meaning="(the Relax operator), or"),
+        Role(name=DEFINITION_NAME, meaning="(the name of its definition, which says the others)"),
+        _ALONG,
+    ),
+    integer_only=True,
+)
+"""One of several definitions, or one call of a Relax operator where none of them is its own."""
 
 
 class OperatorKind(StrEnum):
@@ -226,7 +247,16 @@ class OperatorKind(StrEnum):
         evolve(
             _OPAQUE,
             inputs=_ANY,
-            attributes=(Role(name="axis", meaning="(-1: the last)"), Role(name="beta", meaning="(1.0)")),
+            constants=(
+                Role(name="exponentials", meaning="[513] and"),
+                Role(name="reciprocals", meaning="[513], of TFLite's int16 values"),
+            ),
+            attributes=(
+                Role(name="axis", meaning="(-1: the last)"),
+                Role(name="beta", meaning="(1.0)"),
+                Role(name="multiplier", meaning="and"),
+                Role(name="shift", meaning="(of TFLite's int16 values: to the unit of their table)"),
+            ),
             structure=Structure.ROWS,
             layout=LayoutRule.LAST_AXIS,
             output_shape=OutputShape.RESULT,
@@ -305,16 +335,24 @@ class OperatorKind(StrEnum):
         "dequantize",
         evolve(_UNARY, arithmetics=INTEGERS, float_output=True, integer_only=False, oracle=True),
     )
-    DEFINED = (
-        "defined",
+    REDUCE = "reduce", evolve(_FAMILY, structure=Structure.REDUCED)
+    ELEMENTWISE = "elementwise", evolve(_FAMILY, structure=Structure.SPREAD)
+    NORMALIZE = "normalize", evolve(_FAMILY, structure=Structure.STATISTICS)
+    RESIZE = "resize", evolve(_FAMILY, structure=Structure.AROUND)
+    POOLING = "pooling", evolve(_CALLED, structure=Structure.AROUND)
+    PAD = "pad", evolve(_FAMILY, structure=Structure.ARRANGED)
+    TILE = "tile", evolve(_FAMILY, structure=Structure.ARRANGED)
+    REARRANGE = "rearrange", evolve(_CALLED, structure=Structure.ARRANGED)
+    GATHER = "gather", evolve(_FAMILY, structure=Structure.INDEXED)
+    SCATTER = "scatter", evolve(_FAMILY, structure=Structure.INDEXED)
+    SCAN = "scan", evolve(_CALLED, structure=Structure.SEQUENCE)
+    RECURRENT = "recurrent", evolve(_CALLED, structure=Structure.SEQUENCE)
+    PRODUCTS = (
+        "products",
         evolve(
-            _OPAQUE,
-            constants=(Role(name="constant", meaning="any number, as its definition wants them"),),
-            attributes=(
-                Role(name="operator", meaning="(the name of its definition, which says the others)"),
-                Role(name=MACS_PER_OUTPUT, meaning="(where it sums products)"),
-            ),
-            integer_only=True,
+            _FAMILY,
+            attributes=(*_FAMILY.attributes, Role(name=MACS_PER_OUTPUT, meaning="(how many are summed)")),
+            structure=Structure.SUMS,
         ),
     )
     STORE = (
@@ -331,7 +369,7 @@ class OperatorKind(StrEnum):
         "relax",
         evolve(
             _OPAQUE,
-            attributes=(Role(name="relax_op", meaning="(the Relax operator)"),),
+            attributes=(Role(name=RELAX_OP, meaning="(the Relax operator)"),),
             arithmetics=(Arithmetic.FLOAT,),
             lowering=Lowering.TVM,
         ),

@@ -181,13 +181,12 @@ def updated(operator: Operator, model: Model) -> Definition:
     return given.finished(element)
 
 
-DEFINITIONS = {
-    "padded": padded,
-    "mirrored": mirrored,
-    "repeated": repeated,
+PADDED = {"padded": padded, "mirrored": mirrored}
+REPEATED = {"repeated": repeated}
+TAKEN = {
     "taken": taken,
     "taken_from_constant": taken_from_constant,
     "taken_nd": taken_nd,
     "taken_nd_from_constant": taken_nd_from_constant,
-    "updated": updated,
 }
+UPDATED = {"updated": updated}

@@ -10,7 +10,7 @@ from target_arch.relax.te.definition import Axes, Definition, one_by_one, placeh
 
 @frozen(kw_only=True, eq=False)
 class Operands:
-    """An operator of kind `defined`, its operands in order (activations, then constants) and its output."""
+    """An operator whose definition a reader named: operands in order, activations first, and output."""
 
     operator: Operator
     tensors: tuple[Tensor, ...]

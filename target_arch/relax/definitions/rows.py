@@ -29,6 +29,8 @@ _STAGES_OF_INT16 = ("greatest", "power", "total", "bits", "normal", "share")
 
 def softmax_of_rows(operator: Operator, model: Model) -> Definition:
     """Softmax over the last axis. Exponentials are computed twice (or looked up), so that no row is kept."""
+    if operator.constants:
+        return _softmax_of_int16(operator, model)
     x, out = tensor_of(model, operator, 0), model.tensors[operator.output]
     rows, length = elements(x) // x.shape[-1], x.shape[-1]
     data = placeholder(x, (rows, length), "x")
@@ -85,9 +87,9 @@ def _row_by_row(sch: Any) -> None:
             sch.decompose_reduction(block, sch.get_loops(block)[1])
 
 
-def softmax_of_int16(operator: Operator, model: Model) -> Definition:
-    """LiteRT's softmax of int16 values: `constant0` has 513 exponentials of distances from 0 to -10,
-    `constant1` as many reciprocals from 1 to 1/2; a distance is scaled by `multiplier` and `shift`.
+def _softmax_of_int16(operator: Operator, model: Model) -> Definition:
+    """LiteRT's softmax of int16 values: the first table has 513 exponentials of distances from 0 to -10,
+    the second as many reciprocals from 1 to 1/2; a distance is scaled by `multiplier` and `shift`.
     """
     given = operands_of(operator, model)
     length = given.out.shape[-1]
@@ -135,6 +137,3 @@ def _row_by_row_of_int16(sch: Any) -> None:
             sch.decompose_reduction(block, sch.get_loops(block)[1])
         if name == "power":
             sch.compute_at(sch.get_sblock("place"), sch.get_loops(block)[-1])
-
-
-DEFINITIONS = {"softmax": softmax_of_int16}

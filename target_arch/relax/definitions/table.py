@@ -1,28 +1,41 @@
-"""The definitions by name, and what they cost."""
+"""The definitions of each kind that has several, by name, and what they cost."""
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
 from target_arch.plan.model import Attribute, Model, Operator
-from target_arch.relax.definitions import matrices, movement, norms, pairs, reductions, resize, rows
+from target_arch.plan.operators.facts import DEFINITION_NAME
+from target_arch.plan.operators.kinds import OperatorKind
+from target_arch.relax.definitions import matrices, movement, norms, pairs, reductions, resize
 from target_arch.relax.te.definition import Definition
 
-DEFINITIONS: Mapping[str, Callable[[Operator, Model], Definition]] = {
-    **movement.DEFINITIONS,
-    **norms.DEFINITIONS,
-    **pairs.DEFINITIONS,
-    **matrices.DEFINITIONS,
-    **reductions.DEFINITIONS,
-    **resize.DEFINITIONS,
-    **rows.DEFINITIONS,
-}
+Define = Callable[[Operator, Model], Definition]
+
+OF_KIND: Mapping[OperatorKind, Mapping[str, Define]] = MappingProxyType(
+    {
+        OperatorKind.REDUCE: reductions.DEFINITIONS,
+        OperatorKind.ELEMENTWISE: pairs.DEFINITIONS,
+        OperatorKind.NORMALIZE: norms.DEFINITIONS,
+        OperatorKind.RESIZE: resize.DEFINITIONS,
+        OperatorKind.PAD: movement.PADDED,
+        OperatorKind.TILE: movement.REPEATED,
+        OperatorKind.GATHER: movement.TAKEN,
+        OperatorKind.SCATTER: movement.UPDATED,
+        OperatorKind.PRODUCTS: matrices.DEFINITIONS,
+    }
+)
+KINDS: Mapping[str, OperatorKind] = MappingProxyType(
+    {name: kind for kind, definitions in OF_KIND.items() for name in definitions}
+)
+"""The kind of each definition."""
 
 
 def definition(operator: Operator, model: Model) -> Definition:
-    """The definition that an operator of kind `defined` names. ValueError for a name that is not known."""
-    name = str(operator.attributes.get("operator", ""))
-    if name not in DEFINITIONS:
-        raise ValueError(f"`{operator.id}`: there is no definition `{name}`")
-    return DEFINITIONS[name](operator, model)
+    """The definition that an operator names. Raises ValueError for a name that its kind does not have."""
+    name = str(operator.attributes.get(DEFINITION_NAME, ""))
+    if KINDS.get(name) != operator.kind:
+        raise ValueError(f"`{operator.id}`: `{operator.kind}` has no definition `{name}`")
+    return OF_KIND[KINDS[name]][name](operator, model)
 
 
 def macs_per_output(name: str, shapes: Sequence[tuple[int, ...]], attributes: Mapping[str, Attribute]) -> int:

@@ -12,10 +12,10 @@ import tvm
 from tvm import ir, relax
 
 from target_arch.plan.model import Attribute, Quantization
-from target_arch.plan.operators.facts import Arithmetic
+from target_arch.plan.operators.facts import DEFINITION_NAME, Arithmetic
 
 SYMBOL = "target_arch.defined"
-OPERATOR, ARITHMETIC = "operator", "arithmetic"
+OPERATOR, ARITHMETIC = DEFINITION_NAME, "arithmetic"
 Grids = Sequence[Quantization | None]
 """The quantizations of the operands and of the result."""
 

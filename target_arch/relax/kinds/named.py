@@ -1,12 +1,24 @@
-"""Operators that a reader names by their definition."""
+"""Kinds with several definitions, which a reader names."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from target_arch.plan.operators.kinds import OperatorKind
-from target_arch.relax.definitions.table import definition
+from target_arch.relax.definitions.table import OF_KIND, definition
 from target_arch.relax.kinds.form import Form
-from target_arch.relax.patterns.defined import defined
+from target_arch.relax.patterns.defined import named
+from target_arch.relax.patterns.matcher import Matcher
+
+
+def _by_name(kind: OperatorKind) -> Callable[[], Matcher]:
+    def stated() -> Matcher:
+        return named(kind)
+
+    stated.__doc__ = f"A `{kind}` that the reader of the model named by its definition."
+    return stated
+
+
+_CALLED = (OperatorKind.POOLING, OperatorKind.REARRANGE, OperatorKind.SCAN, OperatorKind.RECURRENT)
 
 FORMS: Mapping[OperatorKind, Form] = {
-    OperatorKind.DEFINED: Form(patterns=(defined,), definition=definition, paired=None),
-}
+    kind: Form(patterns=(_by_name(kind),), definition=definition, paired=None) for kind in OF_KIND
+} | {kind: Form(patterns=(), definition=None, paired=None) for kind in _CALLED}

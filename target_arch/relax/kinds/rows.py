@@ -10,7 +10,7 @@ from target_arch.relax.patterns import joining, movement, slicing
 
 FORMS: Mapping[OperatorKind, Form] = {
     OperatorKind.SOFTMAX: Form(
-        patterns=(movement.integer_softmax, movement.float_softmax),
+        patterns=(movement.named_softmax, movement.integer_softmax, movement.float_softmax),
         definition=te.softmax_of_rows,
         paired=None,
     ),

@@ -1,8 +1,8 @@
 """Cover a Relax program with composites.
 
 From the outputs backwards, every value that is needed becomes the root of the largest composite that fits
-there; a value that no composite fits becomes a single `relax` operator. Only needed values are computed: a
-`dequantize` inside the composites of all its users disappears; it is kept for a `relax` operator that reads
+there; a value that no composite fits becomes an operator by itself. Only needed values are computed: a
+`dequantize` inside the composites of all its users disappears; it is kept for a single call that reads
 it.
 """
 
@@ -14,11 +14,11 @@ from tvm import relax
 
 from target_arch.backend.contract import Pattern
 from target_arch.plan.model import Attribute
-from target_arch.plan.operators.facts import MACS_PER_OUTPUT
-from target_arch.plan.operators.kinds import OperatorKind
+from target_arch.plan.operators.facts import MACS_PER_OUTPUT, RELAX_OP
 from target_arch.relax.ir.graph import Graph, operator_name
 from target_arch.relax.ir.macs import macs_per_output
 from target_arch.relax.ir.variables import variables_of
+from target_arch.relax.operators.rows import axes_of_call, kind_of_call
 from target_arch.relax.patterns.matcher import Draft, Matcher, operators_between
 
 _REPEATABLE = "dequantize"
@@ -101,11 +101,14 @@ def _single(graph: Graph, var: Any) -> Draft:
     inputs = tuple(dict.fromkeys(_read_activations(graph, var)))
     inside = tuple(operators_between(graph, var, inputs))
     names = tuple(name for name in _names(graph, inside) if name)
-    attributes: dict[str, Attribute] = {"relax_op": names[0] if names else "constant"}
+    attributes: dict[str, Attribute] = {RELAX_OP: names[0] if names else "constant"}
+    axes = axes_of_call(graph.bound[var]) if len(names) == 1 else ()
+    if axes:
+        attributes["axes"] = axes
     macs = max((macs_per_output(graph.bound[each]) for each in inside), default=0)
     if macs:
         attributes[MACS_PER_OUTPUT] = macs
-    draft = Draft(kind=OperatorKind.RELAX, inputs=inputs, output=var, attributes=attributes)
+    draft = Draft(kind=kind_of_call(names), inputs=inputs, output=var, attributes=attributes)
     return evolve(_described(graph, draft, inside), relax_ops=names)
 
 

@@ -12,7 +12,7 @@ from attrs import evolve
 from target_arch.backend.contract import Pattern
 from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.plan.model import Model, Quantization, identifier, model_name
-from target_arch.plan.operators.kinds import OperatorKind
+from target_arch.plan.operators.facts import Lowering
 from target_arch.relax.ir.graph import dtype_of
 from target_arch.relax.operators.cover import cover
 from target_arch.relax.operators.layout import Layout
@@ -49,7 +49,7 @@ def find_operators(
     functions = {
         ids[operator.id]: function_of(graph, draft)
         for operator, draft in zip(values.operators, values.owners, strict=True)
-        if draft is not None and operator.kind is OperatorKind.RELAX
+        if draft is not None and operator.lowering is Lowering.TVM
     }
     results = tuple(called.get(name, name) for name in found)
     model = Model(

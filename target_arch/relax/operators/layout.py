@@ -157,7 +157,7 @@ class Layout:
         shape = self._values.shape(x)
         if shape[-1] != storage.shape[-1]:
             x, shape = self._values.shaped(x, storage.shape), storage.shape
-        self._emit(draft, (x,), (), storage, shape)
+        self._emit(draft, (x,), draft.constants, storage, shape)
 
     def _emit(
         self,

@@ -1,4 +1,4 @@
-"""The TVM side of an imported model, kept beside `plan.Model` to lower `relax` operators."""
+"""The TVM side of an imported model, kept beside `plan.Model` to lower single Relax calls."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,7 +16,7 @@ from target_arch.relax.patterns.matcher import Draft
 class RelaxProgram:
     """The Relax program a model was imported as.
 
-    `functions` has, for every operator of kind `relax`, a Relax function of its inputs (in the order of
+    `functions` has, for every operator that TVM lowers, a Relax function of its inputs (in the order of
     `Operator.inputs`) that returns its output; constants are inside. `graph` are the facts of `main`.
     `constant_names` maps a constant's stored bytes to the name its author gave it.
     """
@@ -27,7 +27,7 @@ class RelaxProgram:
     constant_names: Mapping[bytes, str] = field(factory=dict, repr=False)
 
     def alone(self, operator: str) -> IRModule:
-        """The function of a `relax` operator as `main` of a module, with the TIR functions that it calls."""
+        """The function of such an operator as `main` of a module, with the TIR functions that it calls."""
         function = self.functions[operator].with_attr("global_symbol", "main")
         values = (binding.value for block in function.body.blocks for binding in block.bindings)
         called = {tir: self.module[tir] for value in values if (tir := called_function(value)) is not None}

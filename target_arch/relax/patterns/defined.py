@@ -9,7 +9,7 @@ from tvm.relax.dpl import is_op, wildcard
 from target_arch.plan.model import Attribute, Quantization
 from target_arch.plan.operators.facts import MACS_PER_OUTPUT, Arithmetic, LayoutRule
 from target_arch.plan.operators.kinds import OperatorKind
-from target_arch.relax.definitions.table import DEFINITIONS, macs_per_output
+from target_arch.relax.definitions.table import KINDS, macs_per_output
 from target_arch.relax.ir.defined import ARITHMETIC, OPERATOR, attributes_of, taken_grids
 from target_arch.relax.ir.graph import shape_of
 from target_arch.relax.patterns.constants import Constant
@@ -19,13 +19,8 @@ from target_arch.relax.patterns.weights import stored_weights
 _ROOT = "call_dps_packed"
 
 
-def defined() -> Matcher:
-    """An operator that the reader of the model named by its definition."""
-    return named(OperatorKind.DEFINED)
-
-
 def named(kind: OperatorKind) -> Matcher:
-    """An operator that the reader of the model named by its kind, or by a definition that is no kind yet."""
+    """An operator that the reader of the model named by its kind, or by a definition of it."""
     call = is_op(f"relax.{_ROOT}")(wildcard(), wildcard())
 
     def build(match: Match) -> Draft | None:
@@ -33,8 +28,7 @@ def named(kind: OperatorKind) -> Matcher:
         if attributes is None:
             return None
         name = str(attributes[OPERATOR])
-        own = name in DEFINITIONS if kind is OperatorKind.DEFINED else name == kind
-        return _draft(match, kind, attributes) if own else None
+        return _draft(match, kind, attributes) if KINDS.get(name, name) == kind else None
 
     return Matcher(roots=(_ROOT,), pattern=call, calls={"call": call}, build=build)
 
@@ -47,7 +41,7 @@ def _draft(match: Match, kind: OperatorKind, attributes: dict[str, Attribute]) -
     if constants is None:
         return None
     arithmetic = Arithmetic(str(attributes.pop(ARITHMETIC)))
-    if kind is OperatorKind.DEFINED:
+    if str(attributes[OPERATOR]) in KINDS:
         macs = macs_per_output(str(attributes[OPERATOR]), [shape_of(each) for each in operands], attributes)
         attributes |= {MACS_PER_OUTPUT: macs} if macs else {}
     else:

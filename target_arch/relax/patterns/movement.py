@@ -8,10 +8,16 @@ from target_arch.plan.model import Attribute
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.relax.ir.graph import dtype_of, operator_name, shape_of
+from target_arch.relax.patterns.defined import named
 from target_arch.relax.patterns.matcher import NCHW, Draft, Match, Matcher
 from target_arch.relax.patterns.pieces import between, dequantized, input_quantization, output_quantization
 
 _RESHAPES = ("reshape", "squeeze", "expand_dims", "flatten")
+
+
+def named_softmax() -> Matcher:
+    """A softmax of int16 values whose tables the reader of the model computed."""
+    return named(OperatorKind.SOFTMAX)
 
 
 def integer_softmax() -> Matcher:

@@ -8,6 +8,7 @@ import numpy as np
 from attrs import field, frozen
 
 from target_arch.plan.model import Model, Operator, Tensor
+from target_arch.plan.operators.facts import Lowering
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.relax.lower.fallback import OUTPUT, legal_function
 from target_arch.relax.lower.lowering import lowered, scheduled
@@ -72,7 +73,7 @@ def _calls(
             (),
         )
         return
-    if operator.kind is not OperatorKind.RELAX:
+    if operator.lowering is not Lowering.TVM:
         definition = definition_of(signature_of(operator, model))
         packed = tuple(each.tensor(operator) for each in definition.packed)
         own = (each.name for each in packed)

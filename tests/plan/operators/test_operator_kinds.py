@@ -102,8 +102,8 @@ def test_multiply_accumulates_follow_the_weights() -> None:
     assert count("dense", (10, 64), (2, 10)) == (64, 64 * 20)
     assert count("add", (4,), (1, 4)) == (0, 0)
     assert count("leaky_relu", (4,), (1, 4)) == (0, 0)
-    assert count("defined", (4,), (1, 4)) == (0, 0)
-    assert count("defined", (4,), (1, 5), stated=9) == (9, 45)
+    assert count("products", (4,), (1, 4)) == (0, 0)
+    assert count("products", (4,), (1, 5), stated=9) == (9, 45)
 
 
 def test_names_of_constants() -> None:

@@ -105,7 +105,7 @@ def _of_channels(operator: Operator, model: Model) -> tuple[str, ...]:
 def defined_block(operator: Operator, model: Model, isa: InstructionSet) -> DefinedBlock | None:
     """The operator by its definition; None where its channels depend on others."""
     facts = operator.facts
-    if facts.lowering is not Lowering.DEFINITION or len(operator.inputs) != 1:
+    if operator.lowering is not Lowering.DEFINITION or len(operator.inputs) != 1:
         return None
     if facts.structure is not Structure.POOL and not facts.elementwise:
         return None

@@ -124,7 +124,7 @@ def cast(kind: str) -> str:
 def defined(operator: Operator, model: Model, isa: InstructionSet) -> Defined | None:
     """The operator by its definition; None where its rows depend on others than those of a window."""
     windows = _windows(operator, model)
-    if windows is None or operator.facts.lowering is not Lowering.DEFINITION:
+    if windows is None or operator.lowering is not Lowering.DEFINITION:
         return None
     attributes: Any = operator.attributes
     if min(attributes.get("padding", (0,))) < 0:
