@@ -21,10 +21,10 @@ uint32_t ta_crc32c(uint32_t crc, const uint8_t *bytes, uint32_t count)
     return ~rest;
 }
 
-static uint32_t crc_of(const ta_port *port, uint32_t crc, const uint8_t *bytes, uint32_t count)
+uint32_t ta_crc32c_on(const ta_port *port, uint32_t crc, const uint8_t *bytes, uint32_t count)
 {
     uint32_t sum = crc;
-    if (port->crc32c != NULL && port->crc32c(port, bytes, count, &sum) == TA_OK)
+    if (port != NULL && port->crc32c != NULL && port->crc32c(port, bytes, count, &sum) == TA_OK)
         return sum;
     return ta_crc32c(crc, bytes, count);
 }
@@ -66,9 +66,9 @@ static uint32_t read_on(ta_integrity *in, const ta_seal *seal, uint32_t most)
     const uint32_t count = left < most ? left : most;
     const uint8_t *const start = (const uint8_t *)seal->start + in->offset;
     if (seal->linked != 0u)
-        in->linked = crc_of(in->port, in->linked, start, count);
+        in->linked = ta_crc32c_on(in->port, in->linked, start, count);
     else
-        in->crc = crc_of(in->port, in->crc, start, count);
+        in->crc = ta_crc32c_on(in->port, in->crc, start, count);
     in->offset += count;
     return count;
 }

@@ -61,6 +61,9 @@ ta_status ta_integrity_check(ta_integrity *integrity, uint32_t bytes);
 /* CRC-32C (Castagnoli; iSCSI, SSE4.2, Armv8) of bytes behind others whose CRC is `crc`, 0 where there are none. */
 uint32_t ta_crc32c(uint32_t crc, const uint8_t *bytes, uint32_t count);
 
+/* The same, by the hardware of the port where it has some. `port` may be NULL. */
+uint32_t ta_crc32c_on(const ta_port *port, uint32_t crc, const uint8_t *bytes, uint32_t count);
+
 #ifdef __cplusplus
 }
 #endif

@@ -17,7 +17,10 @@ from target_arch.diagnostics import DiagnosticError, listed, refusal
 from target_arch.plan.lowered import Lowered
 from target_arch.plan.manifest.bundle import Manifest
 from target_arch.plan.manifest.model import TensorEntry
+from target_arch.plan.manifest.weights import WeightsEntry
+from target_arch.run.bundles.files import read_files
 from target_arch.run.bundles.manifest import inputs_of, outputs_of, read_manifest
+from target_arch.run.bundles.weights import replace_weights
 from target_arch.run.execute.tensors import checked_tensor, read_tensor
 
 if TYPE_CHECKING:
@@ -155,6 +158,22 @@ class Bundle:
     def packaged(self, layout: "Layout") -> "Archive":
         """Its files in the layout of another tool. DiagnosticError where one is missing."""
         return views.archived(self.directory, layout)
+
+    @property
+    def weights(self) -> Shown[WeightsEntry]:
+        """The table of its weights files. DiagnosticError where its constants are C."""
+        return views.weights_table(self.directory)
+
+    @property
+    def files(self) -> Mapping[str, bytes]:
+        """Its files by their paths. DiagnosticError where one is missing."""
+        return read_files(self.directory)[1]
+
+    def replace_weights(self, files: Mapping[str, bytes]) -> None:
+        """Put the weights of another bundle or compilation, with these `files`, into this one, whose program
+        stays. Raises as `run.bundles.weights.replace_weights` does.
+        """
+        replace_weights(self.directory, files)
 
     def verify(
         self,

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Unpack, cast
 
 from attrs import evolve, field, frozen
 
@@ -26,6 +26,7 @@ from target_arch.plan.printed.text import model_pools
 from target_arch.run.bundles.manifest import require_same
 from target_arch.run.bundles.write import write_bundle
 from target_arch.soc import SoC
+from target_arch.soc.schema.records import read_record
 
 if TYPE_CHECKING:
     from target_arch.api.views.report import Report
@@ -87,7 +88,8 @@ class Compilation:
     @property
     def manifest(self) -> Manifest:
         """The manifest of the bundle, as it is written."""
-        return evolve(self._made.manifest, files=json.loads(self.files[MANIFEST])["files"])
+        written = cast(Manifest, read_record(Manifest, json.loads(self.files[MANIFEST]), []))
+        return evolve(self._made.manifest, files=written.files, weights=written.weights)
 
     @property
     def unused_records(self) -> tuple[str, ...]:

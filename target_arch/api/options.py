@@ -52,6 +52,8 @@ class CompileOptions(TypedDict, total=False):
     """Inputs, and the outputs that are their values in the next run."""
     io: str
     """Whose the memory of inputs and outputs is: `arena`, the bundle's, or `caller`."""
+    constants: str
+    """The form of constants: `text`, `section` or `file`; without it `text` up to 1 MiB, else `section`."""
     optimize: str
     """The goal for the code: `size`, `balanced` or `speed`."""
     keep_dead: bool

@@ -12,6 +12,8 @@ from attrs import field, frozen
 ENTRY_POINT_GROUP = "target_arch.ports"
 MACHINE = "{machine}"
 """Stands for the name of the machine in `BareMetal.emulator`."""
+FILE, ADDRESS = "{file}", "{address}"
+"""Stand for the path of a file and its address in `BareMetal.load_file`."""
 
 
 @frozen(kw_only=True)
@@ -72,6 +74,8 @@ class BareMetal:
 
     `emulator` is the command that runs a program, up to its name, with MACHINE where the machine's name goes;
     an instruction takes 2^`shift` ns of emulated time. `packages` are the Debian packages of programs.
+    `load_file` are words before the last one of `emulator` that put a file into memory, with FILE and
+    ADDRESS in their places; a port without them has no weights files.
     """
 
     machines: tuple[Machine, ...]
@@ -81,6 +85,7 @@ class BareMetal:
     shift: int
     flags: tuple[str, ...] = ()
     packages: Mapping[str, str] = field(factory=dict)
+    load_file: tuple[str, ...] = ()
 
     def machine(self, name: str) -> Machine:
         """The machine of that name. KeyError where the port runs on none of that name."""

@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 
+from attrs import evolve
+
 from target_arch.diagnostics import Diagnostic, DiagnosticError
-from target_arch.emit.build.build_files import cmake_lists, makefile
+from target_arch.emit.build.build_files import MAINS, cmake_lists, makefile
 from target_arch.emit.build.cmake_package import cmake_config
 from target_arch.emit.build.firmware import firmware_files
 from target_arch.emit.build.libraries import libraries, library_files
@@ -16,12 +18,23 @@ from target_arch.emit.model.constants import constants_source
 from target_arch.emit.model.deadline import deadline_source, has_deadlines
 from target_arch.emit.model.device_modules import module_source, modules
 from target_arch.emit.model.header import headers
-from target_arch.emit.model.inputs import EmitInputs
+from target_arch.emit.model.inputs import EmitInputs, Member
 from target_arch.emit.model.kernels import entry, kernels, kernels_source
 from target_arch.emit.model.naming import bundle_symbol, seals_symbol, simulation_symbol, soc_symbol
 from target_arch.emit.model.source import sources
 from target_arch.emit.model.stand_ins import stand_ins_source
 from target_arch.emit.model.steps import arenas_source, arenas_symbol, steps_source
+from target_arch.emit.model.weights import (
+    EmittedWeights,
+    loading,
+    partitions,
+    program_number,
+    weights_declarations,
+    weights_entry,
+    weights_file,
+    weights_of,
+    weights_source,
+)
 from target_arch.emit.packages.firmware_projects import firmware_projects
 from target_arch.emit.packages.papers import papers
 from target_arch.emit.packages.sources import contents_of
@@ -32,6 +45,7 @@ from target_arch.emit.soc.source import simulation_source, soc_source
 from target_arch.emit.text.emitter import Emitter
 from target_arch.emit.text.names import comment
 from target_arch.plan.bundle import BundleFiles
+from target_arch.plan.constants_form import ConstantsForm
 from target_arch.plan.manifest.bundle import Manifest
 from target_arch.soc.files.toml_writer import toml
 from target_arch.soc.model import SoC
@@ -47,13 +61,14 @@ def emit_bundle(inputs: EmitInputs, manifest: Manifest) -> BundleFiles:
     require_machine(inputs.soc, inputs.port)
     require_host_alone(inputs)
     every = arenas(inputs)
+    weights = weights_of(inputs, every)
     own = _distinct(
         inputs,
         [
             (f"include/{inputs.soc.name}_soc.h", soc_header(inputs.soc)),
-            *headers(inputs),
-            *sources(inputs, every),
-            (f"src/{inputs.stem}_internal.h", _internal_header(inputs, every)),
+            *headers(inputs, weights),
+            *sources(inputs, every, weights),
+            (f"src/{inputs.stem}_internal.h", _internal_header(inputs, every, weights)),
             *_arena_files(inputs, every),
             *_step_files(inputs, every),
             *_deadline_files(inputs),
@@ -63,7 +78,8 @@ def emit_bundle(inputs: EmitInputs, manifest: Manifest) -> BundleFiles:
         ],
     )
     carried = library_files(libraries(inputs.kernels))
-    return _finished(inputs, manifest, {**runtime_files(inputs), **carried, **own})
+    texts = {**runtime_files(inputs), **carried, **own}
+    return _finished(inputs, manifest, texts, weights)
 
 
 def soc_file(soc: SoC) -> str:
@@ -71,16 +87,25 @@ def soc_file(soc: SoC) -> str:
     return f"{soc.name}.toml"
 
 
-def _finished(inputs: EmitInputs, manifest: Manifest, texts: dict[str, str]) -> BundleFiles:
-    """The bundle of these sources, with the files that build, link and describe them."""
-    paths = sorted(texts)
+def _finished(
+    inputs: EmitInputs, manifest: Manifest, texts: dict[str, str], weights: Sequence[EmittedWeights]
+) -> BundleFiles:
+    """The bundle of these sources and weights, with the files that build, link and describe them."""
+    program = program_number(weights, {path: texts[path] for path in texts if path not in MAINS})
+    for member in dict.fromkeys(one.member.name for one in weights):
+        own = [one for one in weights if one.member.name == member]
+        texts[constants_path(own[0].member)] = weights_source(inputs, own, program)
+    made = {one.path: weights_file(one, program, loading(inputs, one)) for one in weights}
+    paths = sorted((*texts, *made))
     contents = contents_of(inputs, paths)
     texts |= papers(inputs, contents) | firmware_projects(contents)
     texts |= cmake_config(inputs.stem, threads=inputs.port.hosted.threads)
-    texts["Makefile"] = makefile(inputs, paths)
+    texts["Makefile"] = makefile(inputs, paths, [one.entry for one in made.values()])
     texts["CMakeLists.txt"] = cmake_lists(inputs, paths)
     texts[soc_file(inputs.soc)] = toml(inputs.soc)
-    texts[f"{inputs.soc.name}.ld"] = linker_fragment(inputs.soc, inputs.soc.port(inputs.port.name))
+    texts[f"{inputs.soc.name}.ld"] = linker_fragment(
+        inputs.soc, inputs.soc.port(inputs.port.name), partitions(weights)
+    )
     found = machine_of(inputs.soc, inputs.port)
     if found is not None:
         port, _, machine = found
@@ -88,7 +113,9 @@ def _finished(inputs: EmitInputs, manifest: Manifest, texts: dict[str, str]) -> 
     files = {path: text.encode("utf-8") for path, text in texts.items()} | firmware_files(
         inputs, arenas(inputs)
     )
-    files[MANIFEST] = manifest_text(with_files(to_json(manifest), files)).encode("utf-8")
+    files |= {path: one.content for path, one in made.items()}
+    described = evolve(manifest, weights=weights_entry(inputs, tuple(made.values())))
+    files[MANIFEST] = manifest_text(with_files(to_json(described), files)).encode("utf-8")
     return BundleFiles(name=inputs.stem, files={path: files[path] for path in sorted(files)})
 
 
@@ -97,15 +124,20 @@ Files = list[tuple[str, str]]
 
 
 def _arena_files(inputs: EmitInputs, every: Sequence[EmittedArena]) -> Files:
-    """Constants by model; the table of arenas where several models use it."""
+    """Constants by model, where they are text; the table of arenas where several models use it."""
     files = [
-        (f"src/{member.stem}_constants.c", constants_source(inputs, member, own))
+        (constants_path(member), constants_source(inputs, member, own))
         for member in inputs.members
-        if (own := constants_of(member, every))
+        if inputs.constants is ConstantsForm.TEXT and (own := constants_of(member, every))
     ]
     if inputs.several:
         files.append((f"src/{arenas_symbol(inputs)}.c", arenas_source(inputs, every)))
     return files
+
+
+def constants_path(member: Member) -> str:
+    """The path of the C file of a model's constants."""
+    return f"src/{member.stem}_constants.c"
 
 
 def _step_files(inputs: EmitInputs, every: Sequence[EmittedArena]) -> Files:
@@ -164,7 +196,9 @@ def _distinct(inputs: EmitInputs, files: Files) -> dict[str, str]:
     return texts
 
 
-def _internal_header(inputs: EmitInputs, every: Sequence[EmittedArena]) -> str:
+def _internal_header(
+    inputs: EmitInputs, every: Sequence[EmittedArena], weights: Sequence[EmittedWeights]
+) -> str:
     """The header that the sources of a bundle share."""
     guard = f"{inputs.stem.upper()}_INTERNAL_H"
     out = Emitter()
@@ -175,6 +209,8 @@ def _internal_header(inputs: EmitInputs, every: Sequence[EmittedArena]) -> str:
         out.lines(('#include "ports/host/simulator.h"', ""))
     if any(member.lends for member in inputs.members):
         out.lines(('#include "lent/lent.h"', ""))
+    if weights:
+        out.lines(('#include "weights/weights.h"', ""))
     if inputs.several:
         out.line('#include "models/models.h"')
         out.line()
@@ -185,7 +221,8 @@ def _internal_header(inputs: EmitInputs, every: Sequence[EmittedArena]) -> str:
     out.line(f"extern const ta_soc {soc_symbol(inputs)};")
     if inputs.port.hosted.simulates:
         out.line(f"extern const ta_simulation {simulation_symbol(inputs)};")
-    constant = (arena.symbol for arena in every if arena.pool.constant)
+    constant = (arena.symbol for arena in every if arena.pool.constant and not weights)
+    out.lines(weights_declarations(inputs, weights))
     out.lines(f"extern const struct {symbol}_layout {symbol};" for symbol in constant)
     out.lines(f"extern const uint8_t {module.declaration};" for module in modules(inputs))
     for of in kernels(inputs):

@@ -32,6 +32,7 @@ from target_arch.pipeline.resolve import (
     partitioning_order,
     programmed,
     require_alike,
+    require_constants,
     require_goal,
     require_io,
     rules,
@@ -112,6 +113,7 @@ def prepare(request: CompileRequest) -> PreparedModel:
     mode, plug_ins = memory_mode(request), _plug_ins(request)
     port = plug_ins.ports[request.port]
     require_machine(request.soc, port)
+    require_constants(request, port)
     request = evolve(request, planner=evolve(request.planner, algorithms=plug_ins.planners))
     request.planner.check()
     backends = plug_ins.backends_for(request.soc)
@@ -192,6 +194,7 @@ def emit_inputs(
         pools=pools,
         port=first.port,
         goal=first.request.optimize,
+        constants=first.request.constants.of_bytes(pools.constant_bytes),
         processes={name: first.plug_ins.load_processes[name] for name in _processes(soc)},
     )
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from attrs import field, frozen
 
+from target_arch.plan.constants_form import ConstantsForm, constants_form
 from target_arch.plan.goal import Goal, goal
 from target_arch.plan.inputs.shapes import AS_IN_FILE, InputShapes
 from target_arch.plan.memory import IoOwner, io_owner
@@ -35,7 +36,7 @@ class CompileRequest:
     `input_shapes` fix dimensions that the model file leaves open.
     `optimize` is the goal for the generated code. `io` says whose the bytes of model inputs and
     outputs are: with `caller` they are in no arena, and every run is given their addresses. With `keep_dead`
-    channels that no result depends on are computed, too.
+    channels that no result depends on are computed, too. `constants` is the form that constants have.
     """
 
     model_path: Path
@@ -62,6 +63,7 @@ class CompileRequest:
     states: Mapping[str, str] = field(factory=dict)
     memory: Mapping[str, int] = field(factory=dict)
     keep_dead: bool = False
+    constants: ConstantsForm = field(default=ConstantsForm.AUTO, converter=constants_form)
 
 
 @frozen(kw_only=True)

@@ -9,9 +9,11 @@ from pathlib import Path
 
 from attrs import evolve
 
+from target_arch.backend.port import PortKind
 from target_arch.diagnostics import Diagnostic, DiagnosticError, listed, name_hint, refusal
 from target_arch.emit.bundle_name import bundle_name
 from target_arch.pipeline.request import CompileRequest, ModelsRequest
+from target_arch.plan.constants_form import ConstantsForm
 from target_arch.plan.goal import Goal
 from target_arch.plan.memory import IoOwner
 from target_arch.plan.model import model_name
@@ -42,12 +44,12 @@ def name_of_bundle(request: ModelsRequest) -> str:
     return bundle_name(request.models[0].soc.name, files, request.name)
 
 
-_OF_THE_BUNDLE = ("soc", "mode", "port", "optimize", "memory")
+_OF_THE_BUNDLE = ("soc", "mode", "port", "optimize", "memory", "constants")
 """The fields of a request that a bundle has once, whatever the number of its models."""
 
 
 def require_alike(request: ModelsRequest) -> None:
-    """DiagnosticError where the models want different chips, modes, ports, goals or limits of memory."""
+    """DiagnosticError where the models want different chips, modes, ports, goals, memory, or constants."""
     first, *others = request.models
     differing = [
         (field, each)
@@ -142,6 +144,19 @@ def require_io(request: CompileRequest) -> None:
     if not isinstance(request.io, IoOwner):
         hint = name_hint(request.io, IoOwner, "there are")
         raise refusal("unknown-io", "io", f"inputs and outputs cannot be the {request.io}'s", hint)
+
+
+def require_constants(request: CompileRequest, port: PortKind) -> None:
+    """DiagnosticError for a form of constants that there is not, or whose files the port's programs would not
+    find.
+    """
+    if not isinstance(request.constants, ConstantsForm):
+        hint = name_hint(request.constants, ConstantsForm, "there are")
+        raise refusal("unknown-constants", "constants", f"constants cannot be `{request.constants}`", hint)
+    finds = port.hosted.simulates or (port.bare_metal is not None and port.bare_metal.load_file)
+    if request.constants is ConstantsForm.FILE and not finds:
+        text = f"programs on port `{port.name}` have no way to find a weights file"
+        raise refusal("no-weights-files", "constants", text, "let constants be linked: `section`, or `text`")
 
 
 def memory_mode(request: CompileRequest) -> MemoryMode:

@@ -65,6 +65,11 @@ class ModelPools:
     pools: tuple[ModelPool, ...]
     stacks: tuple[CoreStack, ...] = ()
 
+    @property
+    def constant_bytes(self) -> int:
+        """The bytes of the constants of all models."""
+        return sum(pool.bytes for pool in self.pools if pool.pool.constant)
+
     def pool(self, arena: Arena) -> ModelPool:
         """The pool of the arenas by that name. KeyError where no model has anything there."""
         found = next((pool for pool in self.pools if pool.pool == arena), None)

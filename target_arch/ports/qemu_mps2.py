@@ -3,7 +3,7 @@
 Sources: Arm application notes AN385, AN386, AN500 and AN547, and QEMU 7.2 (`hw/arm/mps2.c`, `mps2-tz.c`).
 """
 
-from target_arch.backend.port import MACHINE, AddressRange, BareMetal, Machine, PortKind
+from target_arch.backend.port import ADDRESS, FILE, MACHINE, AddressRange, BareMetal, Machine, PortKind
 from target_arch.ports.sources import sources
 
 _KIB, _MIB = 2**10, 2**20
@@ -54,6 +54,7 @@ port = PortKind(
             "-monitor", "none", "-serial", "none", "-semihosting-config", "enable=on,target=native",
             "-kernel",
         ),
+        load_file=("-device", f"loader,file={FILE},addr={ADDRESS},force-raw=on"),
         shift=_SHIFT,
         packages={
             "arm-none-eabi-gcc": "gcc-arm-none-eabi libnewlib-arm-none-eabi",

@@ -38,6 +38,7 @@ from target_arch.plan.manifest.model import (
 )
 from target_arch.plan.manifest.operators import CandidateEntry, OperatorEntry, PartitionEntry
 from target_arch.plan.manifest.verification import FloatsEntry, LayerEntry, LayersEntry, VerificationEntry
+from target_arch.plan.manifest.weights import WeightEntry, WeightsFileEntry
 from target_arch.plan.memory import BufferKind
 from target_arch.soc.schema.records import key_table
 
@@ -49,6 +50,8 @@ PARTS: dict[str, Any] = {
     "### `libraries[]`": LibraryEntry,
     "### `pools.NAME`": BundlePool,
     "### `stacks[]`": CoreStackEntry,
+    "### `weights[]`": WeightsFileEntry,
+    "### `weights[].tensors[]`": WeightEntry,
     "### `image`": ImageEntry,
     "### `firmware[]`": FirmwareEntry,
     "## Each model": ModelEntry,

@@ -32,12 +32,18 @@ int main(void)
 SKETCH = '#include "digits_int8.ino"\nint main() { setup(); loop(); return digits_int8_stop() != TA_OK; }\n'
 
 
-@pytest.fixture(scope="module", params=["arena", "caller"])
+OPTIONS = {
+    "arena": ["--soc", "zynq_edge"],
+    "caller": ["--soc", "mcu_m7", "--io", "caller"],
+    "section": ["--soc", "zynq_edge", "--constants", "section"],
+}
+
+
+@pytest.fixture(scope="module", params=sorted(OPTIONS))
 def digits(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("archives") / "digits"
     model = str(examples() / "digits" / "digits_int8.onnx")
-    chip = ["--soc", "zynq_edge" if request.param == "arena" else "mcu_m7"]
-    assert main(["compile", model, *chip, "--io", request.param, "-o", str(folder)]) == 0
+    assert main(["compile", model, *OPTIONS[request.param], "-o", str(folder)]) == 0
     return folder
 
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from target_arch.api.views.programs import images, instructions
     from target_arch.api.views.report import report_in, report_on
     from target_arch.api.views.times import measured, timeline
+    from target_arch.api.views.weights import weights_table
 
 __all__ = [
     "archived",
@@ -22,6 +23,7 @@ __all__ = [
     "report_on",
     "report_text",
     "timeline",
+    "weights_table",
 ]
 
 _PLACES = {
@@ -33,6 +35,7 @@ _PLACES = {
     "report_on": "report",
     "report_text": "manifest_text",
     "timeline": "times",
+    "weights_table": "weights",
 }
 
 

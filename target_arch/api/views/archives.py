@@ -9,12 +9,10 @@ from typing import Literal
 
 from attrs import field, frozen
 
-from target_arch.diagnostics import refusal
-from target_arch.emit import MANIFEST
 from target_arch.emit.packages.arduino import arduino_library
 from target_arch.emit.packages.carried import carried_by
 from target_arch.emit.packages.model_library import model_library
-from target_arch.run.bundles.manifest import unchanged
+from target_arch.run.bundles.files import read_files
 
 Layout = Literal["arduino", "mlf"]
 """A library for the Arduino IDE, or the shape of TVM's Model Library Format."""
@@ -33,23 +31,13 @@ class Archive:
 
 def archived(directory: Path, layout: Layout) -> Archive:
     """The bundle in a folder as an archive. DiagnosticError where a file of it is missing."""
-    with unchanged(directory) as manifest:
-        names = sorted({*manifest.files, MANIFEST})
-        files = {name: _content(directory, name) for name in names}
+    manifest, files = read_files(directory)
     carried = carried_by(files, manifest)
     if layout == "arduino":
         library = arduino_library(files, carried)
         inside = {f"{carried.name}/{path}": content for path, content in library.items()}
         return Archive(name=f"{carried.name}.zip", content=_zip(inside))
     return Archive(name=f"{carried.name}.tar", content=_tar(model_library(files, carried, manifest)))
-
-
-def _content(bundle: Path, name: str) -> bytes:
-    try:
-        return (bundle / name).read_bytes()
-    except OSError as error:
-        hint = "compile again"
-        raise refusal("not-a-bundle", bundle, f"is no whole bundle: `{name}` is missing", hint) from error
 
 
 def _zip(files: Mapping[str, bytes]) -> bytes:

@@ -245,6 +245,13 @@ BUNDLE = (
         argument={"choices": tuple(IoOwner)},
     ),
     OptionRow(
+        name="constants",
+        flag="--constants",
+        help="the form of constants: text, numbers in C; section, files that the assembler puts into the "
+        "program; file, files that the program finds at run time (default: text up to 1 MiB, else section)",
+        argument={"choices": ("text", "section", "file")},
+    ),
+    OptionRow(
         name="images",
         flag="--image",
         help="the program that a model wants on a target_arch, instead of the SoC file's; may repeat",

@@ -341,6 +341,17 @@ def _package(to: ArgumentParser) -> None:
     )
 
 
+def _weights(to: ArgumentParser) -> None:
+    to.add_argument("bundle", type=Path, metavar="BUNDLE", help="a folder that `compile` wrote")
+    to.add_argument(
+        "new", nargs="?", metavar="NEW",
+        help="another bundle of the same program, or a model, which is compiled as the bundle was: its "
+        "weights replace those of BUNDLE",
+    )  # fmt: skip
+    _soc(to)
+    _add(BUNDLE, to)
+
+
 def _compare(to: ArgumentParser) -> None:
     to.add_argument("before", type=Path, metavar="BEFORE", help="a folder that `compile` wrote")
     to.add_argument("after", type=Path, metavar="AFTER", help="another one")
@@ -432,6 +443,7 @@ COMMANDS = (
         "models",
     ),
     Command("report", "reports", "print what a bundle's manifest says", _report),
+    Command("weights", "weights", "print the weights files of a bundle, or replace them", _weights, True),
     Command("compare", "reports", "show two bundles side by side: what moved, what it cost", _compare),
     Command("package", "package", "write a bundle in the layout of another tool", _package),
     Command("new-soc", "describe", "write a small commented SoC file to start from", _new_soc),

@@ -13,6 +13,7 @@ from target_arch.cli.arguments.targets import selection
 from target_arch.cli.commands.compile import compiled, named_files
 from target_arch.cli.text.output import data, json_data, progress, unwritable, write_text
 from target_arch.diagnostics import DiagnosticError, refusal
+from target_arch.plan.constants_form import ConstantsForm
 from target_arch.plan.goal import Goal
 from target_arch.plan.model import file_name
 
@@ -154,7 +155,7 @@ def _given(options: argparse.Namespace) -> "Bundle":
         text = "`--output` says where to keep a bundle that is compiled here, `--bundle` is compiled already"
         raise refusal("two-bundles", "command line", text, "leave one of them out")
     if options.layers:
-        return _compiled_again(bundle, options)
+        return _with_operators(bundle, options)
     if options.target:
         text = "`--target` says what to compile for, `--bundle` is compiled already"
         raise refusal("two-socs", "command line", text, "leave one of them out")
@@ -167,14 +168,22 @@ def _given(options: argparse.Namespace) -> "Bundle":
     return bundle
 
 
-def _compiled_again(bundle: "Bundle", options: argparse.Namespace) -> "Bundle":
-    """The bundle with its model as it was compiled: with the bundle's SoC file and these options.
-    DiagnosticError where that gives another bundle.
+def _with_operators(bundle: "Bundle", options: argparse.Namespace) -> "Bundle":
+    """The bundle with its model as it was compiled. DiagnosticError where the options give another bundle."""
+    if len(bundle.models) > 1:
+        raise _no_layers("one model at a time")
+    made = compiled_again(bundle, options)
+    same = made.bundle(bundle.directory)
+    _require_operators(made, options)
+    return same
+
+
+def compiled_again(bundle: "Bundle", options: argparse.Namespace) -> "Compilation":
+    """The models that the options name, compiled as the first model of a bundle was: with its SoC file, and
+    these options.
     """
     manifest = bundle.manifest
-    model, *others = manifest.models
-    if others:
-        raise _no_layers("one model at a time")
+    model = manifest.models[0]
     again = argparse.Namespace(**vars(options))
     again.soc = str(bundle.directory / f"{manifest.soc}.toml")
     again.selection = selection(again, soc_argument.found(again))
@@ -185,10 +194,8 @@ def _compiled_again(bundle: "Bundle", options: argparse.Namespace) -> "Bundle":
         again.optimize = manifest.optimize
     if model.simplification is None:
         again.keep = "dead"
-    made = compiled(again)
-    same = made.bundle(bundle.directory)
-    _require_operators(made, options)
-    return same
+    again.constants = ConstantsForm.TEXT if manifest.weights is None else manifest.weights.constants
+    return compiled(again)
 
 
 def _require_operators(made: "Compilation", options: argparse.Namespace) -> None:

@@ -1,16 +1,21 @@
 """`Makefile` and `CMakeLists.txt`: the same library, self-test and frame runner, for either tool."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from target_arch.backend.port import FILE
 from target_arch.emit.build.cmake_package import install_rules, public_headers
 from target_arch.emit.build.libraries import cmake_rules, include_flags, libraries, make_rules
 from target_arch.emit.build.machine import compile_flags, link_flags, machine_of
 from target_arch.emit.model.inputs import EmitInputs
 from target_arch.emit.text.emitter import Emitter
+from target_arch.plan.constants_form import ConstantsForm
 from target_arch.plan.goal import Goal
+from target_arch.plan.manifest.weights import WeightsFileEntry
 
 PROGRAMS = ("runner", "selftest")
 """The C files below `src/` that have a `main`, without their ending."""
+
+MAINS = tuple(f"src/{program}.c" for program in PROGRAMS)
 
 FLAGS = "-std=c99 -pedantic -Wall -Wextra -Werror"
 
@@ -76,8 +81,17 @@ _TARGETS = {"runner": "run", "selftest": "selftest"}
 
 def library_sources(paths: Sequence[str]) -> tuple[str, ...]:
     """The C files that make the library: all but the programs, sorted."""
-    mains = {f"src/{program}.c" for program in PROGRAMS}
-    return tuple(sorted(path for path in paths if path.endswith(".c") and path not in mains))
+    return tuple(sorted(path for path in paths if path.endswith(".c") and path not in MAINS))
+
+
+def weights_folders(inputs: EmitInputs) -> tuple[str, ...]:
+    """The folder that the assembler looks for weights in, where it puts them into the program."""
+    return ("weights",) if inputs.constants is ConstantsForm.SECTION else ()
+
+
+def _included(inputs: EmitInputs) -> tuple[str, ...]:
+    """The endings of files that sources include, besides headers."""
+    return (".bin",) if weights_folders(inputs) else ()
 
 
 def programs(paths: Sequence[str]) -> tuple[str, ...]:
@@ -85,13 +99,13 @@ def programs(paths: Sequence[str]) -> tuple[str, ...]:
     return tuple(program for program in PROGRAMS if f"src/{program}.c" in paths)
 
 
-def makefile(inputs: EmitInputs, paths: Sequence[str]) -> str:
-    """The Makefile of a bundle with these files."""
+def makefile(inputs: EmitInputs, paths: Sequence[str], weights: Sequence[WeightsFileEntry]) -> str:
+    """The Makefile of a bundle with these files, of which some are weights."""
     mains = programs(paths)
     out = Emitter()
-    out.block(_make_head(inputs))
+    out.block(_make_head(inputs, weights))
     _listed(out, "SOURCES", library_sources(paths))
-    _listed(out, "HEADERS", sorted(path for path in paths if path.endswith(".h")))
+    _listed(out, "HEADERS", sorted(path for path in paths if path.endswith((".h", *_included(inputs)))))
     out.line()
     out.line("OBJECTS = $(SOURCES:%.c=$(BUILD)/%.o)")
     out.line(f"LIBRARY = $(BUILD)/lib{inputs.stem}.a")
@@ -104,9 +118,10 @@ def makefile(inputs: EmitInputs, paths: Sequence[str]) -> str:
     return out.text()
 
 
-def _make_head(inputs: EmitInputs) -> str:
+def _make_head(inputs: EmitInputs, weights: Sequence[WeightsFileEntry]) -> str:
     model, soc = inputs.stem, inputs.soc.name
     headers = include_flags(libraries(inputs.kernels))
+    headers += "".join(f" -I{folder}" for folder in weights_folders(inputs))
     found = machine_of(inputs.soc, inputs.port)
     if found is None:
         threads = " -pthread" if inputs.port.hosted.threads else ""
@@ -127,10 +142,18 @@ def _make_head(inputs: EmitInputs) -> str:
         archiver=bare.archiver,
         flags=FLAGS,
         optimize=inputs.goal.flag,
-        emulator=" ".join(bare.command(machine.name)),
+        emulator=" ".join(with_weights(bare.command(machine.name), weights, "..")),
         machine_flags=" ".join(compile_flags(bare, machine)),
         libraries=headers,
     )
+
+
+def with_weights(
+    emulator: Sequence[str], weights: Iterable[WeightsFileEntry], bundle: str
+) -> tuple[str, ...]:
+    """The command of an emulator that puts these weights files of a bundle, by its path, into memory, too."""
+    words = (word.replace(FILE, f"{bundle}/{one.file}") for one in weights for word in one.emulator)
+    return (*emulator[:-1], *words, emulator[-1])
 
 
 def _make_program(inputs: EmitInputs, program: str) -> str:
@@ -156,7 +179,7 @@ def cmake_lists(inputs: EmitInputs, paths: Sequence[str]) -> str:
     with out.indent():
         out.lines(library_sources(paths))
     out.line(")")
-    out.line(public_headers(model))
+    out.line(public_headers(model, weights_folders(inputs)))
     out.line(f"set_target_properties({model} PROPERTIES {_CMAKE_PROPERTIES})")
     out.line(f"target_link_libraries({model} PUBLIC {' '.join(inputs.port.hosted.libraries)})")
     if inputs.goal is Goal.SIZE:
@@ -186,6 +209,9 @@ def cmake_lists(inputs: EmitInputs, paths: Sequence[str]) -> str:
         out.line(f"target_link_libraries({name} PRIVATE {model})")
         if program == "selftest":
             out.line(f"add_test(NAME {name} COMMAND {name})")
+            if inputs.constants is ConstantsForm.FILE:
+                folder = "TARGET_ARCH_WEIGHTS=${CMAKE_CURRENT_SOURCE_DIR}/weights"
+                out.line(f"set_tests_properties({name} PROPERTIES ENVIRONMENT {folder})")
     return out.text()
 
 

@@ -1,5 +1,7 @@
 """A bundle as a CMake package: `add_subdirectory`, or install it, then `find_package`."""
 
+from collections.abc import Sequence
+
 from target_arch.emit.text.emitter import Emitter
 
 _INSTALL = """
@@ -23,11 +25,12 @@ find_dependency(Threads)
 """
 
 
-def public_headers(name: str) -> str:
-    """The command that says where headers are: here, and once installed."""
+def public_headers(name: str, private: Sequence[str]) -> str:
+    """The command that says where headers are: here, and once installed; and `private` folders."""
     build = "$<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include>"
+    own = " ".join(("runtime", *private))
     installed = f"$<INSTALL_INTERFACE:include/{name}>"
-    return f'target_include_directories({name} PUBLIC "{build}" "{installed}" PRIVATE runtime)'
+    return f'target_include_directories({name} PUBLIC "{build}" "{installed}" PRIVATE {own})'
 
 
 def install_rules(out: Emitter, name: str) -> None:

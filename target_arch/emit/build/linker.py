@@ -1,10 +1,15 @@
 """`<soc>.ld`: where the linker puts the arenas, for builds that define TA_SECTIONS."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from target_arch.emit.build.machine import ARENA_ALIGNMENT, begin_symbol
 from target_arch.emit.text.emitter import Emitter
 from target_arch.emit.text.sections import section_name
 from target_arch.plan.memory import Arena
 from target_arch.soc.model import Memory, Port, SoC
+
+NO_PARTITIONS: Mapping[str, int] = MappingProxyType({})
 
 _HEAD = """\
 /* Where {soc} has its arenas: each memory's arenas at its start, constants after them. All are
@@ -22,12 +27,12 @@ _TAIL = """\
 INSERT AFTER .bss;"""
 
 
-def linker_fragment(soc: SoC, port: Port | None = None) -> str:
+def linker_fragment(soc: SoC, port: Port | None = None, partitions: Mapping[str, int] = NO_PARTITIONS) -> str:
     """A GNU ld script with the sections of every memory that the host sees, and the sizes they must not
     exceed.
 
     Where a program has sections of its own in a memory (those a `port` names), arenas and constants come
-    after them.
+    after them. `partitions` are the first addresses, by memory, of what is no part of the program.
     """
     shared = {port.code, port.data} if port else set()
     visible = sorted(
@@ -40,8 +45,9 @@ def linker_fragment(soc: SoC, port: Port | None = None) -> str:
             out.lines(_sections(memory, memory.name in shared, soc.own_line(memory.name)))
     out.block(_TAIL)
     for memory in visible:
-        end = f"ta_{memory.name}_end - 0x{memory.base:x} <= 0x{memory.size:x}"
-        out.line(f'ASSERT({end}, "{memory.name}: arenas and constants exceed {memory.size} bytes")')
+        size = partitions.get(memory.name, (memory.base or 0) + memory.size) - (memory.base or 0)
+        end = f"ta_{memory.name}_end - 0x{memory.base:x} <= 0x{size:x}"
+        out.line(f'ASSERT({end}, "{memory.name}: arenas and constants exceed {size} bytes")')
     return out.text()
 
 

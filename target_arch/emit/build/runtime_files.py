@@ -6,12 +6,14 @@ from target_arch.backend.contract import Backend
 from target_arch.emit.build.kernel_headers import kernel_headers
 from target_arch.emit.model.deadline import has_deadlines
 from target_arch.emit.model.inputs import EmitInputs
+from target_arch.plan.constants_form import ConstantsForm
 from target_arch.resources import c_files, runtime_c
 
 
 def runtime_files(inputs: EmitInputs) -> Mapping[str, str]:
-    """Path in the bundle → text; several models bring the part that runs them in turn, and
-    inputs and outputs in memory of the caller the part that knows their addresses."""
+    """Path in the bundle → text; several models bring the part that runs them in turn, inputs and outputs in
+    memory of the caller the part that knows their addresses, constants as bytes the part that checks them.
+    """
     root = runtime_c()
     files = c_files(root / "include", "include")
     files |= c_files(root / "core", "runtime/core")
@@ -22,6 +24,10 @@ def runtime_files(inputs: EmitInputs) -> Mapping[str, str]:
         files |= c_files(root / "models", "runtime/models")
     if any(member.lends for member in inputs.members):
         files |= c_files(root / "lent", "runtime/lent")
+    if inputs.constants is not ConstantsForm.TEXT:
+        files |= c_files(root / "weights", "runtime/weights")
+        if inputs.port.hosted.simulates and inputs.constants is ConstantsForm.FILE:
+            files |= c_files(root / "mapped", "runtime/mapped")
     files |= {f"runtime/{path}": text for path, text in kernel_headers(inputs).items()}
     files |= {f"runtime/{path}": text for path, text in inputs.port.files().items()}
     for backend in _backends(inputs):

@@ -53,11 +53,12 @@ def padded_bytes(arena: EmittedArena) -> int:
 
 def constant_bytes(of: Member, arena: EmittedArena) -> bytes:
     """The bytes of the object, padding is 0."""
-    content = bytearray(padded_bytes(arena))
+    parts, end = list[bytes](), 0
     for offset, buffer in arena.buffers:
         data = of.constant(buffer.tensor or buffer.name).data or b""
-        content[offset : offset + len(data)] = data
-    return bytes(content)
+        parts += [bytes(offset - end), data]
+        end = offset + len(data)
+    return b"".join((*parts, bytes(padded_bytes(arena) - end)))
 
 
 def _object(out: Emitter, of: Member, arena: EmittedArena) -> None:

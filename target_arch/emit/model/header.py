@@ -4,12 +4,15 @@ Each model has `include/<model>.h`, with its inputs, outputs and `run`. Several 
 bundle, `include/<bundle>.h`, with `init` and `stop`; a single one has these in its own.
 """
 
+from collections.abc import Sequence
+
 from attrs import evolve, field, frozen
 
 from target_arch.emit.model import lent
 from target_arch.emit.model.deadline import deadline_declaration
 from target_arch.emit.model.inputs import EmitInputs, Member, Terminal, terminals
 from target_arch.emit.model.states import RESET
+from target_arch.emit.model.weights import EmittedWeights, weights_header
 from target_arch.emit.text.emitter import Emitter
 from target_arch.emit.text.names import comment
 from target_arch.plan.memory import BufferKind
@@ -160,7 +163,7 @@ class _Header:
     inputs: EmitInputs = field(repr=False)
 
 
-def headers(inputs: EmitInputs) -> list[tuple[str, str]]:
+def headers(inputs: EmitInputs, weights: Sequence[EmittedWeights]) -> list[tuple[str, str]]:
     """Path and C text of every header but that of the SoC."""
     words = _TOGETHER[inputs.pools.arenas] if inputs.several else _ALONE
     if any(member.lends for member in inputs.members):
@@ -169,6 +172,8 @@ def headers(inputs: EmitInputs) -> list[tuple[str, str]]:
     every = [_of_model(inputs, words, member) for member in inputs.members]
     if words.bundle:
         every.append(_of_bundle(inputs, words))
+    about = weights_header(inputs, weights)
+    every = [evolve(one, functions="\n".join((one.functions, *about))) if one.port else one for one in every]
     return [(f"include/{each.stem}.h", _text(each)) for each in every]
 
 

@@ -1,6 +1,7 @@
 """Everything a bundle is made from: its models, planned, and their chip. One model is a list of one."""
 
 from collections.abc import Mapping
+from functools import cached_property
 from itertools import accumulate
 
 from attrs import field, frozen
@@ -11,6 +12,7 @@ from target_arch.backend.port import PortKind
 from target_arch.emit.bundle_name import qualified
 from target_arch.emit.text.literals import c_type
 from target_arch.emit.text.names import header_stem, identifiers
+from target_arch.plan.constants_form import ConstantsForm
 from target_arch.plan.goal import Goal
 from target_arch.plan.inputs.shapes import AS_IN_FILE, InputShapes
 from target_arch.plan.kernels import Kernel
@@ -98,9 +100,12 @@ class Member:
 
         KeyError where there is none.
         """
+        return self._packed[name] if name in self._packed else self.model.tensors[name]
+
+    @cached_property
+    def _packed(self) -> Mapping[str, Tensor]:
         kernels = self.lowered.kernels.values()
-        packed = {tensor.name: tensor for kernel in kernels for tensor in kernel.constants}
-        return packed[name] if name in packed else self.model.tensors[name]
+        return {tensor.name: tensor for kernel in kernels for tensor in kernel.constants}
 
 
 def _blocks(step: Step) -> bool:
@@ -167,6 +172,7 @@ class EmitInputs:
     `name` is that of the bundle; a single model has the same. `members` are the models in their order, which
     is that of `pools`: the bytes they take together. `backends` are by the target_arch that they serve,
     `processes` the load processes of the SoC by name.
+    `constants` is never AUTO.
     """
 
     name: str
@@ -178,6 +184,7 @@ class EmitInputs:
     port: PortKind
     processes: Mapping[str, LoadProcessKind]
     goal: Goal = Goal.BALANCED
+    constants: ConstantsForm = ConstantsForm.TEXT
 
     @property
     def stem(self) -> str:

@@ -14,6 +14,7 @@ from target_arch.emit.model.lent import pointee, run_body, run_signature
 from target_arch.emit.model.naming import bundle_symbol, seals_symbol, simulation_symbol, soc_symbol
 from target_arch.emit.model.states import reset_body, reset_signature
 from target_arch.emit.model.steps import abi_guard
+from target_arch.emit.model.weights import EmittedWeights, address_macros, weights_checks, weights_functions
 from target_arch.emit.text.emitter import Emitter
 
 
@@ -28,7 +29,7 @@ class _Runtime:
     init: str
     runs: Mapping[str, str]
     stop: str
-    pointer: str
+    value: str
 
 
 _Functions = dict[str, tuple[str, ...]]
@@ -45,12 +46,14 @@ class _Source:
     functions: Mapping[str, tuple[str, ...]]
 
 
-def sources(inputs: EmitInputs, arenas: Sequence[EmittedArena]) -> list[tuple[str, str]]:
+def sources(
+    inputs: EmitInputs, arenas: Sequence[EmittedArena], weights: Sequence[EmittedWeights]
+) -> list[tuple[str, str]]:
     """Path and C text of every file."""
     runtime = _together(inputs) if inputs.several else _alone(inputs)
     inside = tuple(member for member in inputs.members if member.stem == inputs.stem)
     resets = {member.name: _reset(inputs, member, arenas) for member in inputs.members}
-    every = [_of_bundle(inputs, runtime, inside, resets)]
+    every = [_of_bundle(inputs, runtime, inside, resets, weights)]
     every += [_of_model(inputs, runtime, member, resets) for member in inputs.members if member not in inside]
     return [(f"src/{each.stem}.c", _text(inputs, each)) for each in every]
 
@@ -62,7 +65,7 @@ def _alone(inputs: EmitInputs) -> _Runtime:
         init=f"ta_init(&runtime, &{bundle_symbol(member)}, &{soc_symbol(inputs)}, port)",
         runs={member.name: "ta_run(&runtime)"},
         stop="ta_stop(&runtime)",
-        pointer="&runtime",
+        value="runtime",
     )
 
 
@@ -80,28 +83,38 @@ def _together(inputs: EmitInputs) -> _Runtime:
         init=f"ta_models_init(&{models}, bundles, {len(inputs.members)}, &{soc_symbol(inputs)}, port)",
         runs={m.name: f"ta_models_run(&{models}, {number})" for number, m in enumerate(inputs.members)},
         stop=f"ta_models_stop(&{models})",
-        pointer=f"&{models}.runtime",
+        value=f"{models}.runtime",
     )
 
 
 def _of_bundle(
-    inputs: EmitInputs, runtime: _Runtime, inside: tuple[Member, ...], resets: Mapping[str, _Functions]
+    inputs: EmitInputs,
+    runtime: _Runtime,
+    inside: tuple[Member, ...],
+    resets: Mapping[str, _Functions],
+    weights: Sequence[EmittedWeights],
 ) -> _Source:
-    functions = {f"ta_status {inputs.stem}_init(const ta_port *port)": _init(inputs, runtime)}
+    functions = {f"ta_status {inputs.stem}_init(const ta_port *port)": _init(inputs, runtime, weights)}
     for member in inside:
         functions |= _run(inputs, runtime, member) | resets[member.name]
     functions[f"ta_status {inputs.stem}_stop(void)"] = _returning(runtime.stop)
     functions[f"ta_status {inputs.stem}_check(uint32_t bytes)"] = _returning(
         "ta_integrity_check(&integrity, bytes)"
     )
-    functions[f"ta_runtime *{inputs.stem}_runtime(void)"] = _returning(runtime.pointer)
+    functions[f"ta_runtime *{inputs.stem}_runtime(void)"] = _returning(f"&{runtime.value}")
+    functions |= weights_functions(inputs, weights)
     for member in inside:
         functions |= _accessors(member)
     about = "this model, and its inputs and outputs" if inside else "all models"
     return _Source(
         stem=inputs.stem,
         about=f": the one runtime of {about}",
-        declarations=(*runtime.declarations, *_integrity(inputs)),
+        declarations=(
+            *address_macros(weights),
+            *runtime.declarations,
+            *_integrity(inputs),
+            *(("static const char *damaged;",) if weights else ()),
+        ),
         functions=functions,
     )
 
@@ -113,15 +126,17 @@ def _of_model(
     return _Source(stem=member.stem, functions=own)
 
 
-def _init(inputs: EmitInputs, runtime: _Runtime) -> tuple[str, ...]:
-    """After all bytes that have a CRC were read: on a port that simulates, with the simulation that this
-    bundle needs; then the initial values of states.
+def _init(inputs: EmitInputs, runtime: _Runtime, weights: Sequence[EmittedWeights]) -> tuple[str, ...]:
+    """After weights were found, and all bytes that have a CRC were read: on a port that simulates, with the
+    simulation that this bundle needs; then the initial values of states.
     """
     resets = [f"{member.stem}_reset();" for member in inputs.members if member.model.states]
     starts = [f"ta_host_simulate(&{simulation_symbol(inputs)})"] if inputs.port.hosted.simulates else []
-    begin = [f"ta_status status = ta_integrity_init(&integrity, seals, {len(inputs.members)}, port);"]
-    for start in (*starts, runtime.init):
-        begin += ["if (status == TA_OK)", f"    status = {start};"]
+    integrity = f"ta_integrity_init(&integrity, seals, {len(inputs.members)}, port)"
+    calls = [*weights_checks(inputs, weights), integrity, *starts, runtime.init]
+    begin = [f"ta_status status = {calls[0]};"]
+    for call in calls[1:]:
+        begin += ["if (status == TA_OK)", f"    status = {call};"]
     failed = ("if (status != TA_OK)", "    return status;")
     return (*begin, *failed, *resets, "return TA_OK;") if resets else (*begin, "return status;")
 

@@ -20,6 +20,7 @@ from target_arch.emit.text.emitter import Emitter
 from target_arch.emit.text.listing import Listing
 from target_arch.emit.text.names import comment, identifier, string
 from target_arch.emit.text.sections import define_section, section_macro
+from target_arch.plan.constants_form import ConstantsForm
 from target_arch.plan.kernels import Slice
 from target_arch.plan.steps import Copy, Dispatch, Event, Load, Step, StepOrder
 from target_arch.soc import numbering
@@ -65,7 +66,7 @@ def steps_source(inputs: EmitInputs, member: Member, arenas: Arenas) -> str:
     _tensors(out, "inputs", member, steps.inputs, arenas)
     _tensors(out, "outputs", member, steps.outputs, arenas)
     linked = _bundle(out, inputs, member, arenas)
-    seals(out, member, arenas.all, fixed, linked)
+    seals(out, member, arenas.all, fixed, linked, inputs.constants)
     return out.text()
 
 
@@ -125,17 +126,20 @@ def _arena_table(out: Emitter, inputs: EmitInputs, every: Sequence[EmittedArena]
         out.line(f"static uint8_t arena_{arena.symbol}[{arena.bytes}] {place};")
     lent_tables(out, inputs, every)
     lent = [arena.name for arena in every if arena.pool.caller]
+    bases = [_bases(arena, lent, inputs.constants) for arena in every]
     rows = [
-        f"{{{macro(inputs, 'MEMORY', arena.pool.memory)}, 0, {arena.bytes}, {_bases(arena, lent)}}},"
+        f"{{{macro(inputs, 'MEMORY', arena.pool.memory)}, 0, {arena.bytes}, {bases[number]}}},"
         f" /* {number}: {comment(arena.name)} */"
         for number, arena in enumerate(every)
     ]
     out.table(declaration, rows)
 
 
-def _bases(arena: EmittedArena, lent: Sequence[str]) -> str:
+def _bases(arena: EmittedArena, lent: Sequence[str], constants: ConstantsForm) -> str:
     if arena.pool.caller:
         return f"NULL, NULL, &lent[{lent.index(arena.name)}]"
+    if arena.pool.constant and constants is ConstantsForm.FILE:
+        return f"NULL, NULL, &{arena.symbol}_lent"
     if arena.pool.constant:
         return f"NULL, (const uint8_t *)&{arena.symbol}, NULL"
     return f"arena_{arena.symbol}, NULL, NULL" if arena.visible else "NULL, NULL, NULL"

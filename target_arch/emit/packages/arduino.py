@@ -1,7 +1,7 @@
 """A bundle as an Arduino library: all C below `src`, the only folder that is searched for headers there.
 
 Format: "Library specification" of Arduino's command line, revision 1.5. All that a bundle has in `include`,
-`runtime` and `src` goes to `src`, and so do the headers of a C library that it carries.
+`runtime`, `src` and `weights` goes to `src`, and so do the headers of a C library that it carries.
 """
 
 from collections.abc import Mapping
@@ -37,6 +37,8 @@ def arduino_library(files: Mapping[str, bytes], carried: CarriedBundle) -> dict[
             placed[path] = content
         elif path in carried.sources or path.endswith(".h"):
             place(placed, path, content, carried, "src")
+        elif path.startswith("weights/"):
+            placed[f"src/{path.removeprefix('weights/')}"] = content
         elif path.endswith((".toml", ".ld")) or path == "manifest.json":
             placed[f"extras/{path}"] = content
     sketch = _SKETCH.format(

@@ -37,6 +37,8 @@ def model_library(files: Mapping[str, bytes], carried: CarriedBundle, manifest: 
             placed[f"{_SOURCE}/{path.replace('/', '_')}"] = _flat(path, content)
         elif path.endswith(".h"):
             place(placed, path, content, carried, _INCLUDE)
+        elif path.startswith("weights/"):
+            placed[f"{_INCLUDE}/{path.removeprefix('weights/')}"] = content
         elif path in ("LICENSE", "NOTICE", "manifest.json"):
             placed[path] = content
     inputs, outputs = _tensors(model.inputs), _tensors(model.outputs)

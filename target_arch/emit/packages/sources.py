@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from attrs import frozen
 
-from target_arch.emit.build.build_files import library_sources
+from target_arch.emit.build.build_files import library_sources, weights_folders
 from target_arch.emit.build.libraries import folder_of, libraries
 from target_arch.emit.model.inputs import EmitInputs
 
@@ -35,6 +35,6 @@ def contents_of(inputs: EmitInputs, paths: Sequence[str]) -> PackageSources:
         about=f"{models} on {inputs.soc.name}, port {inputs.port.name}, by target-arch",
         sources=library_sources(paths),
         public="include",
-        private=("runtime", *carried),
+        private=("runtime", *weights_folders(inputs), *carried),
         missing=tuple(each.variable for each in used if not each.carried and each.variable),
     )

@@ -1,6 +1,7 @@
 """The texts of the two programs for a computer: frames and results are its standard input and output."""
 
 from target_arch.emit.model.inputs import EmitInputs
+from target_arch.plan.constants_form import ConstantsForm
 
 RUNNER_HEAD = """\
 /* Runs {names} on frames: reads the bytes of every input from standard input and writes the bytes of
@@ -78,6 +79,12 @@ static int failed(const char *what, ta_status status)
 }}"""
 
 
+_DAMAGED = """\
+    if ({damaged} != NULL)
+        fprintf(stderr, "weights: `%s` is missing, truncated or altered\\n", {damaged});
+"""
+
+
 def arguments(inputs: EmitInputs) -> str:
     """The function that reads the arguments of a runner, where the port simulates."""
     return _ARGUMENTS.format(prefix=inputs.port.prefix)
@@ -90,8 +97,11 @@ def failed(inputs: EmitInputs, answer: str) -> str:
 
 
 def _complaint(inputs: EmitInputs) -> str:
-    """A line with details of a failure, where the port has them."""
+    """Lines with details of a failure: of the port, where it has them, and of weights."""
+    lines = ""
+    if inputs.constants is not ConstantsForm.TEXT:
+        lines = _DAMAGED.format(damaged=f"{inputs.stem}_damaged_weights()")
     if not inputs.port.hosted.complains:
-        return ""
+        return lines
     said = f"{inputs.port.prefix}_complaint()"
-    return f'    if ({said}[0] != 0)\n        fprintf(stderr, "port: %s\\n", {said});\n'
+    return lines + f'    if ({said}[0] != 0)\n        fprintf(stderr, "port: %s\\n", {said});\n'

@@ -31,6 +31,23 @@ def define_section(out: Emitter, arena: Arena) -> None:
     out.line("#endif")
 
 
+def section_name_macro(arena: Arena) -> str:
+    """The macro of the name of an arena's section, for an assembler: `TA_SECTION_NAME_FLASH_CONSTANTS`."""
+    return f"TA_SECTION_NAME_{_stem(arena).upper()}"
+
+
+def define_section_name(out: Emitter, arena: Arena) -> None:
+    """Define the macro where the build did not: the section with TA_SECTIONS, else one of read-only data."""
+    macro = section_name_macro(arena)
+    out.line(f"#ifndef {macro}")
+    out.line("#ifdef TA_SECTIONS")
+    out.line(f'#define {macro} "{section_name(arena)}"')
+    out.line("#else")
+    out.line(f'#define {macro} ".rodata.ta_weights"')
+    out.line("#endif")
+    out.line("#endif")
+
+
 def _stem(arena: Arena) -> str:
     kind = "_constants" if arena.constant else "_states" if arena.state else ""
     return identifier(arena.memory) + kind

@@ -8,6 +8,7 @@ from attrs import field, fields, frozen
 from target_arch.plan.goal import Goal
 from target_arch.plan.manifest.image import FirmwareEntry, ImageEntry
 from target_arch.plan.manifest.model import ModelEntry
+from target_arch.plan.manifest.weights import WeightsEntry
 from target_arch.plan.model_pools import Sharing
 from target_arch.soc.faults import Path
 from target_arch.soc.schema.records import INLINE, PathInside, Whole
@@ -142,6 +143,7 @@ class Manifest:
         "the bytes of the firmware of every core that takes one; null until it was built, see "
         "[below](#firmware)",
     ]
+    weights: Annotated[WeightsEntry | None, INLINE] = None
     files: Annotated[
         Mapping[InnerPath, str],
         "every file of the bundle with its SHA-256, in hexadecimal; see [below](#files)",

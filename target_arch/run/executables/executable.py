@@ -10,6 +10,8 @@ from attrs import field, frozen
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.emit.build.build_files import FLAGS, library_sources, programs
+from target_arch.emit.model.weights import FOLDER
+from target_arch.plan.constants_form import ConstantsForm
 from target_arch.plan.manifest.bundle import CrossToolchain, Manifest
 from target_arch.plan.manifest.image import ImageEntry
 from target_arch.run.bundles.errors import unwritable
@@ -71,7 +73,7 @@ def build(
         sources = _Sources.of(directory, manifest, foreign, rtl=rtl)
         machines = _host_flags(sanitize) if machine is None else (*machine.flags, CALL_GRAPH)
         level = optimize or manifest.optimize.flag
-        command = (*cc.command, *_flags(level, foreign, machines, images))
+        command = (*cc.command, *_flags(level, foreign, machines, images, _weights_folders(manifest)))
         objects = Objects(
             directory=directory,
             command=command,
@@ -155,10 +157,21 @@ def _compiler(machine: CrossToolchain | None) -> Compiler:
 
 
 def _flags(
-    optimize: str, foreign: Libraries, machines: Sequence[str], images: Sequence[FirmwareImage]
+    optimize: str,
+    foreign: Libraries,
+    machines: Sequence[str],
+    images: Sequence[FirmwareImage],
+    folders: Sequence[str],
 ) -> tuple[str, ...]:
     own = (flag for image in images for flag in image.flags())
-    return (*FLAGS.split(), optimize, "-Iinclude", "-Iruntime", *foreign.flags, *machines, *own)
+    include = tuple(f"-I{folder}" for folder in ("include", "runtime", *folders))
+    return (*FLAGS.split(), optimize, *include, *foreign.flags, *machines, *own)
+
+
+def _weights_folders(manifest: Manifest) -> tuple[str, ...]:
+    """The folder that the assembler looks for weights in, where it puts them into programs."""
+    linked = manifest.weights is not None and manifest.weights.constants is ConstantsForm.SECTION
+    return (FOLDER,) if linked else ()
 
 
 def _host_flags(sanitize: Sequence[str]) -> tuple[str, ...]:

@@ -26,6 +26,7 @@ from target_arch.run.executables.libraries import Libraries
 
 _RUNTIME = "runtime/"
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)', re.MULTILINE)
+_INCBIN = re.compile(rb'\.incbin \\"([^"\\]+)')
 _COMPUTED = re.compile(rb"^[ \t]*#[ \t]*include[ \t]+\w", re.MULTILINE)
 """The name of the header comes from a macro."""
 
@@ -98,7 +99,7 @@ class Objects:
                 seen.add(path)
                 content = path.read_bytes()
                 yield path, content
-                names = map(os.fsdecode, _INCLUDE.findall(content))
+                names = map(os.fsdecode, (*_INCLUDE.findall(content), *_INCBIN.findall(content)))
                 places = (folder / name for name in names for folder in (path.parent, *folders))
                 left += [place for place in places if place.is_file()]
                 left += self.headers if _COMPUTED.search(content) else ()

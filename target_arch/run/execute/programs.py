@@ -1,5 +1,6 @@
 """Run the programs of a built bundle."""
 
+import os
 import re
 import struct
 import subprocess
@@ -10,13 +11,17 @@ from pathlib import Path
 from attrs import frozen
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError
+from target_arch.emit.build.build_files import with_weights
+from target_arch.emit.model.weights import FOLDER, VARIABLE
 from target_arch.emit.programs.bare_metal import PROFILE_HEAD
 from target_arch.plan.manifest.bundle import Manifest
 from target_arch.run.executables.executable import Executable
 from target_arch.run.execute.needs import require
 from target_arch.run.tools.toolchain import tool
 
-_COMPLAINT = re.compile(r"^port: (?P<said>.+)", re.MULTILINE | re.DOTALL)
+_COMPLAINT = re.compile(r"^(?:port|weights): (?P<said>.+)", re.MULTILINE | re.DOTALL)
+_OF_NO_STEP = ("TA_ERROR_CORRUPT", "TA_ERROR_ABI_MISMATCH")
+"""Statuses about bytes of the whole bundle, which come before anything looks at steps."""
 _FAILED_STEP = re.compile(
     r"^(?P<phase>init|run)(?: (?P<model>.+))?: step (?P<step>-?\d+): (?P<status>\w+)$", re.MULTILINE
 )
@@ -105,7 +110,9 @@ def _emulate(
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "frames").write_bytes(frames)
-        command = (*machine.emulator, str(program.absolute()))
+        files = executable.manifest.weights.weights if executable.manifest.weights else ()
+        emulator = with_weights(machine.emulator, files, str(executable.directory.absolute()))
+        command = (*emulator, str(program.absolute()))
         answer = started(executable, command, b"", timeout, folder)
         return answer, {path.name: path.read_bytes() for path in folder.iterdir()}
 
@@ -149,9 +156,16 @@ def started(
     executable: Executable, command: Sequence[str], data: bytes, timeout: float, folder: Path | None = None
 ) -> subprocess.CompletedProcess[bytes]:
     """A program of a bundle, ended. DiagnosticError where it takes longer than `timeout` seconds."""
+    environment = {**os.environ, VARIABLE: str((executable.directory / FOLDER).absolute())}
     try:
         return subprocess.run(
-            command, input=data, capture_output=True, timeout=timeout, cwd=folder, check=False
+            command,
+            input=data,
+            capture_output=True,
+            timeout=timeout,
+            cwd=folder,
+            check=False,
+            env=environment,
         )
     except subprocess.TimeoutExpired:
         message = f"the bundle did not end within {timeout:.0f} s"
@@ -166,7 +180,8 @@ def failed(executable: Executable, answer: subprocess.CompletedProcess[bytes]) -
         ended = f"signal {-answer.returncode}" if answer.returncode < 0 else f"status {answer.returncode}"
         message = f"the bundle ended with {ended}" + (f":\n{said}" if said else "")
         return _error("run-failed", str(executable.directory), message)
-    place = _step(executable.manifest, found["model"], int(found["step"]))
+    number = -1 if found["status"] in _OF_NO_STEP else int(found["step"])
+    place = _step(executable.manifest, found["model"], number)
     said = "".join(f": {each['said']}" for each in _COMPLAINT.finditer(said))
     return _error("run-failed", place, f"{found['phase']} failed with {found['status']}{said}")
 
