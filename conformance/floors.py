@@ -23,6 +23,7 @@ FLOORS = {
     "pipeline": 6,
     "calibrate": 7,
     "tune": 7,
+    "explore": 7,
     "api": 8,
     "cli": 9,
 }

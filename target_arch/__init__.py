@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from target_arch.api.bundle import Bundle
     from target_arch.api.calibration import calibrate_costs
     from target_arch.api.compilation import Compilation, compile, compile_models
+    from target_arch.api.explored import explore_chips, point_chip
     from target_arch.api.inventory import operators
     from target_arch.api.placed import partition
     from target_arch.api.soc import load_soc
@@ -28,9 +29,11 @@ __all__ = [
     "compare",
     "compile",
     "compile_models",
+    "explore_chips",
     "load_soc",
     "operators",
     "partition",
+    "point_chip",
     "tune_kernels",
 ]
 
@@ -42,9 +45,11 @@ _PLACES = {
     "compare": "target_arch.api.views.report",
     "compile": "target_arch.api.compilation",
     "compile_models": "target_arch.api.compilation",
+    "explore_chips": "target_arch.api.explored",
     "load_soc": "target_arch.api.soc",
     "operators": "target_arch.api.inventory",
     "partition": "target_arch.api.placed",
+    "point_chip": "target_arch.api.explored",
     "tune_kernels": "target_arch.api.tuning",
 }
 

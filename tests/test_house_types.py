@@ -124,6 +124,8 @@ CHANGEABLE = {"Counter", "bytearray", "defaultdict", "deque", "dict", "list", "s
 CHANGES = {"add", "append", "clear", "discard", "extend", "insert", "pop", "remove", "setdefault", "update"}
 OPEN = {
     "LoweringRequest.kept": "the store of a backend, which outlives requests",
+    "LoweringRequest.shared": "the store of a backend, which outlives compilations",
+    "PreparedModel.shared": "the store that its lowering requests get",
 }
 """Fields of frozen classes that change, and the reason."""
 

@@ -53,3 +53,7 @@ class LoweringRequest:
     """
     kept: MutableMapping[object, Any] = field(factory=dict, repr=False)
     """A backend's own: the same for all requests of a compilation, whose passes lower partitions again."""
+    shared: MutableMapping[object, Any] = field(factory=dict, repr=False)
+    """As `kept`, and the same for all compilations of this model with this goal and tuning, whatever the
+    chip: a key has everything else that its value depends on.
+    """

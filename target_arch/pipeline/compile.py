@@ -8,11 +8,12 @@ model is a list of one.
 Tests: `tests/test_pipeline.py` and `tests/e2e`.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, MutableMapping, Sequence
+from typing import Any
 
 from attrs import evolve, field, frozen
 
-from target_arch.backend.contract import Backend
+from target_arch.backend.contract import Backend, Pattern
 from target_arch.backend.port import PortKind
 from target_arch.emit.build.machine import require_machine
 from target_arch.emit.bundle import emit_bundle
@@ -38,10 +39,11 @@ from target_arch.pipeline.resolve import (
     rules,
     whole,
 )
+from target_arch.pipeline.reuse import Imported, ModelKey, Reuse
 from target_arch.plan.lowered import Lowered
 from target_arch.plan.memory import IoOwner
 from target_arch.plan.model import Model
-from target_arch.plan.model_pools import Sharing
+from target_arch.plan.model_pools import ModelPools, Sharing
 from target_arch.plan.partitions import PartitionGraph
 from target_arch.registry.plug_ins import PlugIns
 from target_arch.relax.importer import import_model
@@ -96,6 +98,27 @@ def compile_models(request: ModelsRequest) -> ModelsCompilation:
 
 
 @frozen(kw_only=True)
+class PlannedModels:
+    """Everything before a bundle is emitted: every model lowered, and their memory together."""
+
+    models: tuple[Lowered, ...]
+    pools: ModelPools = field(repr=False)
+
+
+def plan_models(request: ModelsRequest, reuse: Reuse | None = None) -> PlannedModels:
+    """As `compile_models` without a bundle, for those who ask for numbers: same plans, checks and refusals,
+    which have no hint: that costs as much as several compilations.
+
+    What does not depend on the chip is taken from `reuse`, and kept there.
+    """
+    name_of_bundle(request)
+    require_alike(request)
+    prepared = tuple(prepare(each, reuse) for each in named_models(request))
+    lowered = _pack(prepared, request.arenas, advised=False)
+    return PlannedModels(models=lowered, pools=_checked_pools(prepared, lowered, request.arenas))
+
+
+@frozen(kw_only=True)
 class PreparedModel:
     """A model that was read, and the instances that may take part of it."""
 
@@ -106,10 +129,14 @@ class PreparedModel:
     backends: Mapping[str, Backend] = field(repr=False)
     model: Model = field(repr=False)
     program: RelaxProgram = field(repr=False)
+    reuse: Reuse = field(repr=False)
+    shared: MutableMapping[object, Any] = field(repr=False)
+    """What backends keep for this model whatever the chip."""
 
 
-def prepare(request: CompileRequest) -> PreparedModel:
+def prepare(request: CompileRequest, reuse: Reuse | None = None) -> PreparedModel:
     """The first part of `compile_model`: everything up to the imported model."""
+    reuse = reuse or Reuse()
     mode, plug_ins = memory_mode(request), _plug_ins(request)
     port = plug_ins.ports[request.port]
     require_machine(request.soc, port)
@@ -117,7 +144,7 @@ def prepare(request: CompileRequest) -> PreparedModel:
     request = evolve(request, planner=evolve(request.planner, algorithms=plug_ins.planners))
     request.planner.check()
     backends = plug_ins.backends_for(request.soc)
-    model, program = _import(request, backends, plug_ins)
+    (model, program), shared = _imported(request, backends, plug_ins, reuse)
     return PreparedModel(
         request=request,
         mode=mode,
@@ -126,22 +153,26 @@ def prepare(request: CompileRequest) -> PreparedModel:
         backends=backends,
         model=model,
         program=program,
+        reuse=reuse,
+        shared=shared,
     )
 
 
-def plan(prepared: PreparedModel, chip: SoC) -> Lowered:
-    """The second part: place, lower and plan, on the part of the chip that other models leave."""
+def plan(prepared: PreparedModel, chip: SoC, *, advised: bool = True) -> Lowered:
+    """The second part: place, lower and plan, on the part of the chip that other models leave. Unless
+    `advised`, a refusal has no hint.
+    """
     asked = prepared.request
     request = evolve(asked, soc=programmed(asked, chip))
     ready = evolve(prepared, request=request)
     fewer = without_composites(request, prepared.backends)
     if not fewer:
-        return _lower(ready)
+        return _lower(ready, advised=advised)
     try:
         return _lower(ready, advised=False)
     except DoesNotFitError as refusal:
         found = _on_fewer_composites(ready, fewer, refusal)
-    return _lower(ready) if found is None else found
+    return _lower(ready, advised=advised) if found is None else found
 
 
 def _on_fewer_composites(
@@ -151,10 +182,10 @@ def _on_fewer_composites(
     None if none does.
     """
     for request in fewer:
-        model, program = _import(request, prepared.backends, prepared.plug_ins)
+        (model, program), shared = _imported(request, prepared.backends, prepared.plug_ins, prepared.reuse)
         if alike(model, prepared.model):
             continue
-        ready = evolve(prepared, request=request, model=model, program=program)
+        ready = evolve(prepared, request=request, model=model, program=program, shared=shared)
         try:
             made = _lower(ready, advised=False)
         except (DoesNotFitError, PlacementError):
@@ -163,14 +194,14 @@ def _on_fewer_composites(
     return None
 
 
-def _pack(prepared: Sequence[PreparedModel], arenas: Sharing) -> tuple[Lowered, ...]:
+def _pack(prepared: Sequence[PreparedModel], arenas: Sharing, *, advised: bool = True) -> tuple[Lowered, ...]:
     """Every model planned, such that all fit the chip together."""
     request = prepared[0].request
     return pack_models(
         available(request),
         tuple(each.model.name for each in prepared),
         arenas,
-        lambda number, taken: plan(prepared[number], reduced(request.soc, taken)),
+        lambda number, taken: plan(prepared[number], reduced(request.soc, taken), advised=advised),
         whole(request),
     )
 
@@ -180,11 +211,7 @@ def emit_inputs(
 ) -> EmitInputs:
     """The source of a bundle: its models, and their memory together, which is checked."""
     first = prepared[0]
-    soc = first.request.soc
-    plans = {one.model.name: each.plan for one, each in zip(prepared, lowered, strict=True)}
-    pools = evolve(model_pools(soc, plans, arenas), stacks=core_stacks(soc))
-    check_models(available(first.request), pools, plans, whole(first.request))
-    check_stacks(soc, pools.stacks, whole(first.request))
+    soc, pools = first.request.soc, _checked_pools(prepared, lowered, arenas)
     return EmitInputs(
         name=name,
         soc=soc,
@@ -197,6 +224,18 @@ def emit_inputs(
         constants=first.request.constants.of_bytes(pools.constant_bytes),
         processes={name: first.plug_ins.load_processes[name] for name in _processes(soc)},
     )
+
+
+def _checked_pools(
+    prepared: Sequence[PreparedModel], lowered: Sequence[Lowered], arenas: Sharing
+) -> ModelPools:
+    """The memory of all models together. Raises CheckError where it is wrong."""
+    request = prepared[0].request
+    plans = {one.model.name: each.plan for one, each in zip(prepared, lowered, strict=True)}
+    pools = evolve(model_pools(request.soc, plans, arenas), stacks=core_stacks(request.soc))
+    check_models(available(request), pools, plans, whole(request))
+    check_stacks(request.soc, pools.stacks, whole(request))
+    return pools
 
 
 def _member(prepared: PreparedModel, lowered: Lowered) -> Member:
@@ -230,7 +269,7 @@ def explain_model(request: CompileRequest, operators: Collection[str]) -> Partit
 def _placed(request: CompileRequest, operators: Collection[str]) -> PartitionGraph:
     plug_ins = _plug_ins(request)
     backends = plug_ins.backends_for(request.soc)
-    model, _ = _import(request, backends, plug_ins)
+    (model, _), _ = _imported(request, backends, plug_ins, Reuse())
     setting = _setting(request, backends)
     graph = _place(request, setting, backends, model, rules(request))
     grouping = Grouping(model=model, setting=setting, backends=backends)
@@ -246,21 +285,29 @@ def _processes(soc: SoC) -> tuple[str, ...]:
     return tuple(dict.fromkeys(arch.load.process for arch in soc.archs))
 
 
-def _import(
-    request: CompileRequest, backends: Mapping[str, Backend], plug_ins: PlugIns
-) -> tuple[Model, RelaxProgram]:
-    """Composites are defined by the backends that take part alone: those of the targets, then the host's:
-    it has rows for nearly everything, and another's composite may be the same operators.
+def _imported(
+    request: CompileRequest, backends: Mapping[str, Backend], plug_ins: PlugIns, reuse: Reuse
+) -> tuple[Imported, MutableMapping[object, Any]]:
+    """The imported model, and what backends keep for it.
+
+    Composites are defined by the backends that take part alone: those of the targets, then the host's: it
+    has rows for nearly everything, and another's composite may be the same operators.
     """
     require_io(request)
     soc = request.soc
     taking = [a for a in soc.archs if a.host or not request.targets or a.name in request.targets]
     taking.sort(key=lambda arch: arch.host)
-    patterns = dict.fromkeys(pattern for arch in taking for pattern in backends[arch.name].patterns)
+    patterns = tuple(dict.fromkeys(pattern for arch in taking for pattern in backends[arch.name].patterns))
+    key = ModelKey.of(request, patterns)
+    found = reuse.model(key, lambda: _import(request, patterns, plug_ins))
+    return found, reuse.store(key, request.optimize, request.tuning)
+
+
+def _import(request: CompileRequest, patterns: tuple[Pattern, ...], plug_ins: PlugIns) -> Imported:
     model, program = import_model(
         request.model_path,
         request.name,
-        tuple(patterns),
+        patterns,
         request.input_shapes,
         request.states,
         plug_ins.operators.converter,
@@ -288,7 +335,9 @@ def _lower(prepared: PreparedModel, *, advised: bool = True) -> Lowered:
     setting = _setting(prepared.request, prepared.backends)
     request, backends, model = prepared.request, prepared.backends, prepared.model
     wish, policies = request.lowering_order or None, prepared.plug_ins.policies
-    lowerer = Lowerer(request.soc, backends, prepared.program, request.tuning, request.optimize)
+    lowerer = Lowerer(
+        request.soc, backends, prepared.program, request.tuning, request.optimize, prepared.shared
+    )
     lowered = lower_in_order(
         setting=setting,
         place=lambda rules: _place(request, setting, backends, model, rules),

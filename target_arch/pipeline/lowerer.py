@@ -1,6 +1,6 @@
 """The backends as the lowering stages call them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from typing import Any
 
 from attrs import define, field
@@ -21,7 +21,8 @@ from target_arch.soc.model import SoC
 class Lowerer:
     """Hands partitions to the backends of their instances.
 
-    It keeps the results of earlier phases, and the stores of backends, as long as a model is compiled.
+    It keeps the results of earlier phases, and the stores of backends, as long as a model is compiled; what
+    backends `shared` outlives it.
     """
 
     soc: SoC
@@ -29,6 +30,7 @@ class Lowerer:
     program: RelaxProgram
     tuning: Tuning
     goal: Goal
+    shared: MutableMapping[object, Any] = field(factory=dict)
     earlier: dict[tuple[str, tuple[str, ...]], Mapping[str, Any]] = field(factory=dict)
     kept: dict[object, Any] = field(factory=dict)
 
@@ -61,6 +63,7 @@ class Lowerer:
             goal=self.goal,
             earlier=self.earlier.get((partition.instance, _ids(partition)), {}),
             kept=self.kept,
+            shared=self.shared,
         )
 
 

@@ -78,13 +78,13 @@ def fast_pair(operator: Operator, after: Operator, request: LoweringRequest) -> 
 
 
 def _fast(operator: Operator, after: Operator | None, request: LoweringRequest, apart: int) -> _Fast:
-    """The call of a kernel. Weights are packed once for a compilation, however often it is lowered."""
+    """The call of a kernel. Weights are packed once for a model, however often it is lowered."""
     key = ("kernel", operator.id, after.id if after else None, apart, request.instance.arch.isa)
-    if key not in request.kept:
+    if key not in request.shared:
         picked = pick(operator, after, request.model, request.instance.arch.isa, request.goal)
         choice = chosen(operator, picked, request)
-        request.kept[key] = _Fast(choice, _packed(operator, after, choice, request.model, apart))
-    fast: _Fast = request.kept[key]
+        request.shared[key] = _Fast(choice, _packed(operator, after, choice, request.model, apart))
+    fast: _Fast = request.shared[key]
     return fast
 
 

@@ -12,9 +12,9 @@ from target_arch.relax.c.codegen import in_place
 
 
 def regions_of(request: LoweringRequest) -> Regions:
-    """The regions of the model, whose weights are packed once for a compilation."""
+    """The regions of the model, whose weights are packed once."""
     isa = request.instance.arch.isa
-    found: Regions = request.kept.setdefault(("regions", isa), Regions(model=request.model, isa=isa))
+    found: Regions = request.shared.setdefault(("regions", isa), Regions(model=request.model, isa=isa))
     return found
 
 

@@ -237,6 +237,28 @@ def _calibrate(to: ArgumentParser) -> None:
     )  # fmt: skip
 
 
+def _explore(to: ArgumentParser) -> None:
+    to.add_argument("space", type=Path, metavar="FILE", help="a space file: models, chips, and what varies")
+    to.add_argument(
+        "--workers",
+        type=positive,
+        metavar="N",
+        help="processes (default: one for each core of this computer)",
+    )
+    to.add_argument(
+        "--store", type=Path, metavar="FILE",
+        help="where outcomes are kept and taken from (default: FILE.outcomes.jsonl beside the space file)",
+    )  # fmt: skip
+    to.add_argument("--seed", type=int, default=0, help="of the order of points (default: 0)")
+    to.add_argument("--csv", type=Path, metavar="FILE", help="write a line for every point, too")
+    to.add_argument(
+        "--chip", type=int, metavar="POINT", help="only print the SoC file of a point, by its number"
+    )
+    to.add_argument("-o", "--output", type=Path, metavar="FILE", help="write that SoC file instead")
+    _format(to)
+    _backend_dirs(to)
+
+
 def _run(to: ArgumentParser) -> None:
     to.add_argument("bundle", type=Path, metavar="BUNDLE", help="a folder that `compile` wrote")
     _port(to)
@@ -433,6 +455,7 @@ COMMANDS = (
         True,
         "models",
     ),
+    Command("explore", "explore", "compare many chips for the same models", _explore),
     Command("run", "bundles", "build a bundle with this machine's C compiler and run it", _run),
     Command(
         "verify",

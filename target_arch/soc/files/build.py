@@ -5,10 +5,17 @@ from typing import Any
 
 from attrs import Factory, define, evolve
 
-from target_arch.diagnostics import listed, nearest
 from target_arch.soc.copy_tables import Places, expanded
-from target_arch.soc.faults import CopyDeclaration, Fault, Path, dotted
+from target_arch.soc.faults import CopyDeclaration, Fault, Path
 from target_arch.soc.files.shared_memories import with_shared
+from target_arch.soc.files.tables import (
+    TableDraft,
+    named_tables,
+    one_table,
+    required_value,
+    table_values,
+    unknown_keys,
+)
 from target_arch.soc.model import (
     PHASES,
     CopyPath,
@@ -23,8 +30,7 @@ from target_arch.soc.model import (
     TargetArch,
 )
 from target_arch.soc.schema import fields
-from target_arch.soc.schema.fields import Key
-from target_arch.soc.schema.kinds import Names, Text, check_identifier, wrong_type
+from target_arch.soc.schema.kinds import Names, Text, wrong_type
 from target_arch.soc.words import LINKED, DLDeviceType
 
 _TOP = (
@@ -44,16 +50,13 @@ _PLACEHOLDER = DLDevice(type=DLDeviceType.CPU, id=0)
 
 
 @define
-class SocDraft:
+class SocDraft(TableDraft):
     """The result of reading a file: values where it is right, placeholders where it is not.
 
-    `wrong` lists the paths that hold placeholders or were not understood: nothing more can be concluded from
-    them. `origins` maps the position of a copy path in the SoC to its place in the file, since one table may
+    `origins` maps the position of a copy path in the SoC to its place in the file, since one table may
     become many.
     """
 
-    faults: list[Fault] = Factory(list)
-    wrong: list[Path] = Factory(list)
     origins: list[CopyDeclaration] = Factory(list)
     soc: SoC | None = None
 
@@ -71,22 +74,22 @@ def schema_fault(document: Mapping[str, Any]) -> Fault | None:
 def draft(document: Mapping[str, Any]) -> SocDraft:
     """Read every table of a document whose schema is supported."""
     made = SocDraft()
-    _unknown_keys((), document, _TOP, made)
-    name = _required((), document, "name", made)
+    unknown_keys((), document, _TOP, made)
+    name = required_value((), document, "name", made)
     read_name = Text(identifier=True).read(("name",), name, made.faults) if name is not None else None
     archs = tuple(
-        _target_arch(n, t, made) for n, t in _named_tables(document, "target_arch", made, required=True)
+        _target_arch(n, t, made) for n, t in named_tables(document, "target_arch", made, required=True)
     )
     memories, replicas = _memories(document, archs, made)
     memories = with_shared(memories, _shares(document, made), made.faults)
     modes = tuple(
-        _mode(n, t, replicas, made) for n, t in _named_tables(document, "memory_mode", made, required=True)
+        _mode(n, t, replicas, made) for n, t in named_tables(document, "memory_mode", made, required=True)
     )
     wishes = _partitioning(document, made)
     made.soc = SoC(
         name=read_name or "unnamed",
         memories=memories,
-        dmas=tuple(_dma(n, t, made) for n, t in _named_tables(document, "dma", made)),
+        dmas=tuple(_dma(n, t, made) for n, t in named_tables(document, "dma", made)),
         copies=_copies(document, Places(replicas=replicas, uncached=_uncached(memories, made)), made),
         archs=tuple(evolve(arch, memory=_own_or_all(arch, replicas)) for arch in archs),
         modes=modes,
@@ -107,8 +110,8 @@ def _memories(
     """The memories, each per-instance one multiplied, and for each of the latter the names it became."""
     memories: list[Memory] = []
     replicas: dict[str, tuple[str, ...]] = {}
-    for name, table in _named_tables(document, "memory", made, required=True):
-        values = _values(("memory", name), table, fields.MEMORY, made)
+    for name, table in named_tables(document, "memory", made, required=True):
+        values = table_values(("memory", name), table, fields.MEMORY, made)
         per_instance = values.pop("per_instance", False)
         memory = Memory(name=name, **({"size": 1} | values))
         count = _instances(memory, archs, made) if per_instance else 1
@@ -148,7 +151,7 @@ def _expanded(names: Iterable[str], replicas: Mapping[str, tuple[str, ...]]) -> 
 
 
 def _dma(name: str, table: Mapping[str, Any], made: SocDraft) -> Dma:
-    return Dma(name=name, **_values(("dma", name), table, fields.DMA, made))
+    return Dma(name=name, **table_values(("dma", name), table, fields.DMA, made))
 
 
 def _uncached(memories: Iterable[Memory], made: SocDraft) -> set[str]:
@@ -169,7 +172,7 @@ def _copies(document: Mapping[str, Any], places: Places, made: SocDraft) -> tupl
         if not isinstance(table, dict):
             wrong_type(path, "a table", table, made.faults)
             continue
-        values = _values(path, table, fields.COPY, made)
+        values = table_values(path, table, fields.COPY, made)
         if "source" not in values or "target" not in values:
             made.wrong.append(("copy",))
             continue
@@ -181,8 +184,8 @@ def _copies(document: Mapping[str, Any], places: Places, made: SocDraft) -> tupl
 
 def _target_arch(name: str, table: Mapping[str, Any], made: SocDraft) -> TargetArch:
     path: Path = ("target_arch", name)
-    values = _values(path, table, fields.TARGET_ARCH, made, elsewhere=("device", "load", "cores"))
-    device = _device(path, _required(path, table, "device", made), made)
+    values = table_values(path, table, fields.TARGET_ARCH, made, elsewhere=("device", "load", "cores"))
+    device = _device(path, required_value(path, table, "device", made), made)
     load = _load((*path, "load"), table.get("load", LINKED), made)
     cores = _cores((*path, "cores"), table.get("cores"), made)
     return TargetArch(name=name, device=device, load=load, cores=cores, **({"backend": "unknown"} | values))
@@ -192,7 +195,7 @@ def _cores(path: Path, table: object, made: SocDraft) -> Cores | None:
     """The cores of a target_arch; none where what they need is missing or wrong."""
     if table is None:
         return None
-    values = _table(path, table, (*fields.CORES, fields.SHARES), made)
+    values = one_table(path, table, (*fields.CORES, fields.SHARES), made)
     values.pop(fields.SHARES.name, None)
     return Cores(**values) if "stack" in values else None
 
@@ -213,7 +216,7 @@ def _shares(document: Mapping[str, Any], made: SocDraft) -> dict[str, tuple[str,
 def _device(path: Path, table: object, made: SocDraft) -> DLDevice:
     if table is None:
         return _PLACEHOLDER
-    values = _table((*path, "device"), table, fields.DEVICE, made)
+    values = one_table((*path, "device"), table, fields.DEVICE, made)
     return DLDevice(**values) if len(values) == 2 else _PLACEHOLDER
 
 
@@ -221,14 +224,14 @@ def _load(path: Path, value: object, made: SocDraft) -> LoadProcess:
     if isinstance(value, str):
         process = fields.LOAD[0].kind.read(path, value, made.faults)
         return LoadProcess(process=process or LINKED)
-    values = _table(path, value, fields.LOAD, made, expected="the name of a load process or a table")
+    values = one_table(path, value, fields.LOAD, made, expected="the name of a load process or a table")
     return LoadProcess(**values)
 
 
 def _mode(
     name: str, table: Mapping[str, Any], replicas: Mapping[str, tuple[str, ...]], made: SocDraft
 ) -> MemoryMode:
-    values = _values(("memory_mode", name), table, fields.MEMORY_MODE, made)
+    values = table_values(("memory_mode", name), table, fields.MEMORY_MODE, made)
     pools = {key.name: _expanded(values.get(key.name, ()), replicas) for key in fields.MEMORY_MODE}
     return MemoryMode(name=name, **pools)
 
@@ -236,8 +239,8 @@ def _mode(
 def _ports(document: Mapping[str, Any], made: SocDraft) -> tuple[Port, ...]:
     """The ports of a file; one that lacks something is none, its name still judged."""
     ports = []
-    for name, table in _named_tables(document, "port", made):
-        values = _values(("port", name), table, fields.PORT, made)
+    for name, table in named_tables(document, "port", made):
+        values = table_values(("port", name), table, fields.PORT, made)
         if len(values) == len(fields.PORT):
             ports.append(Port(name=name, **values))
     return tuple(ports)
@@ -246,13 +249,13 @@ def _ports(document: Mapping[str, Any], made: SocDraft) -> tuple[Port, ...]:
 def _cost_file(document: Mapping[str, Any], made: SocDraft) -> str:
     if "cost" not in document:
         return ""
-    return str(_table(("cost",), document["cost"], fields.COST, made).get("file", ""))
+    return str(one_table(("cost",), document["cost"], fields.COST, made).get("file", ""))
 
 
 def _partitioning(document: Mapping[str, Any], made: SocDraft) -> dict[str, Any]:
     """The partitioning order, and the required, preferred and forbidden targets."""
-    table = _required((), document, "partitioning", made)
-    return {} if table is None else _table(("partitioning",), table, fields.PARTITIONING, made)
+    table = required_value((), document, "partitioning", made)
+    return {} if table is None else one_table(("partitioning",), table, fields.PARTITIONING, made)
 
 
 def _lowering(document: Mapping[str, Any], made: SocDraft) -> dict[str, Any]:
@@ -263,9 +266,9 @@ def _lowering(document: Mapping[str, Any], made: SocDraft) -> dict[str, Any]:
     if not isinstance(table, dict):
         wrong_type(("lowering",), "a table", table, made.faults)
         return {}
-    _unknown_keys(("lowering",), table, ("order", *PHASES), made)
+    unknown_keys(("lowering",), table, ("order", *PHASES), made)
     if not table.keys() & set(PHASES):
-        _required(("lowering",), table, "order", made)
+        required_value(("lowering",), table, "order", made)
     read = {
         name: _order(("lowering", name), table[name], made) for name in ("order", *PHASES) if name in table
     }
@@ -282,83 +285,3 @@ def _order(path: Path, value: object, made: SocDraft) -> str | tuple[str, ...] |
         path, value, made.faults
     )
     return found
-
-
-def _named_tables(
-    document: Mapping[str, Any], section: str, made: SocDraft, *, required: bool = False
-) -> list[tuple[str, Mapping[str, Any]]]:
-    """The tables of `[section.name]`; a value that is no table becomes an empty one, its name still known."""
-    tables = _required((), document, section, made) if required else document.get(section, {})
-    if tables is None:
-        return []
-    if not isinstance(tables, dict):
-        wrong_type((section,), f"tables, each written `[{section}.name]`", tables, made.faults)
-        return []
-    found: list[tuple[str, Mapping[str, Any]]] = []
-    for name, table in tables.items():
-        check_identifier((section, name), name, made.faults)
-        if isinstance(table, dict):
-            found.append((name, table))
-        else:
-            wrong_type((section, name), "a table", table, made.faults)
-            made.wrong.append((section, name))
-            found.append((name, {}))
-    return found
-
-
-def _table(
-    path: Path, value: object, keys: tuple[Key, ...], made: SocDraft, expected: str = "a table"
-) -> dict[str, Any]:
-    if isinstance(value, dict):
-        return _values(path, value, keys, made)
-    wrong_type(path, expected, value, made.faults)
-    return {}
-
-
-def _values(
-    path: Path,
-    table: Mapping[str, Any],
-    keys: tuple[Key, ...],
-    made: SocDraft,
-    elsewhere: tuple[str, ...] = (),
-) -> dict[str, Any]:
-    """The good values of a table by their name in the model; `elsewhere` are known keys that others read."""
-    _unknown_keys(path, table, (*(key.name for key in keys), *elsewhere), made)
-    values = {}
-    for key in keys:
-        if key.name in table:
-            values[key.field] = key.kind.read((*path, key.name), table[key.name], made.faults)
-        elif key.required:
-            _required(path, table, key.name, made)
-    return {name: value for name, value in values.items() if value is not None}
-
-
-def _required(path: Path, table: Mapping[str, Any], key: str, made: SocDraft) -> Any | None:
-    """The value of a key, or None; a fault where it is missing, not misspelt, and its table is one."""
-    if key in table:
-        return table[key]
-    if path not in made.wrong and (*path, key) not in made.wrong:
-        message = f"{_header(path)} lacks `{key}`"
-        made.faults.append(Fault(rule="missing-key", path=(*path, key), message=message, at_key=True))
-    return None
-
-
-def _unknown_keys(path: Path, table: Mapping[str, Any], known: tuple[str, ...], made: SocDraft) -> None:
-    """A fault for each unknown key; the key that was probably meant counts as wrong."""
-    for key in table:
-        if key in known:
-            continue
-        meant = nearest(key, known)
-        if meant is not None and meant not in table:
-            made.wrong.append((*path, meant))
-        hint = f"did you mean `{meant}`?" if meant else f"known here: {listed(known)}"
-        message = f"unknown key `{key}`"
-        made.faults.append(
-            Fault(rule="unknown-key", path=(*path, key), message=message, hint=hint, at_key=True)
-        )
-
-
-def _header(path: Path) -> str:
-    if not path:
-        return "this file"
-    return "`[[copy]]`" if path[0] == "copy" else f"`[{dotted(path)}]`"

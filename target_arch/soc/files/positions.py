@@ -55,6 +55,10 @@ class Positions:
         where = self._nearest(path)
         return span(self._path, self._text, where.value if path in self._found else where.key)
 
+    def where(self, path: Path) -> Where | None:
+        """The offsets of the key and of the value at `path`; None where there is none."""
+        return self._found.get(path)
+
     def _nearest(self, path: Path) -> Where:
         while path and path not in self._found:
             path = path[:-1]

@@ -1,0 +1,105 @@
+"""One point: from its SoC file and its models to numbers, on the ordinary way of a compilation.
+
+An `Evaluator` is for many points: models are imported once, and what does not depend
+on the chip is kept (`target_arch.pipeline.reuse`). An outcome does not depend on what was kept. Tests:
+`tests/explore/test_evaluate.py`.
+"""
+
+import traceback
+from collections.abc import Mapping
+from pathlib import Path as File
+
+from attrs import field, frozen
+
+from target_arch.backend.lowering import NotInstalled
+from target_arch.diagnostics import DiagnosticError
+from target_arch.explore.chip import ChipFile
+from target_arch.explore.outcome import ModelNumbers, PointOutcome, Status
+from target_arch.pipeline.compile import PlannedModels, plan_models, prepare
+from target_arch.pipeline.request import CompileRequest, ModelsRequest
+from target_arch.pipeline.reuse import Reuse
+from target_arch.plan.goal import Goal
+from target_arch.plan.lowered import Lowered
+from target_arch.registry.plug_ins import PlugIns
+from target_arch.soc.model import SoC
+from target_arch.stages.errors import CheckError
+
+
+@frozen(kw_only=True)
+class PointTask:
+    """A point to evaluate: its SoC file, its model files by name, and what the program is asked for."""
+
+    chip: ChipFile
+    models: Mapping[str, File]
+    mode: str = "default"
+    optimize: Goal = Goal.BALANCED
+
+
+@frozen
+class Evaluator:
+    """Evaluates points with these plug-ins, and keeps what they share."""
+
+    plug_ins: PlugIns = field(repr=False)
+    reuse: Reuse = field(factory=Reuse, repr=False)
+
+    def __call__(self, task: PointTask) -> PointOutcome:
+        """The outcome of the point. Raises NotInstalled where a backend lacks a tool."""
+        try:
+            soc = task.chip.soc(self.plug_ins)
+        except DiagnosticError as error:
+            return _without_numbers(Status.NO_CHIP, error)
+        try:
+            made = plan_models(ModelsRequest(models=self._requests(task, soc)), self.reuse)
+        except NotInstalled:
+            raise
+        except DiagnosticError as error:
+            wrong = isinstance(error, CheckError)
+            return _without_numbers(Status.CRASHED if wrong else Status.REFUSED, error)
+        except Exception as error:
+            text = "".join(traceback.format_exception(error))
+            return PointOutcome(status=Status.CRASHED, rule="defect", reason=text)
+        return _numbers(task, made)
+
+    def read(self, task: PointTask) -> None:
+        """Read the models of a point on its chip. Raises DiagnosticError for one that cannot be read."""
+        for request in self._requests(task, task.chip.soc(self.plug_ins)):
+            prepare(request, self.reuse)
+
+    def _requests(self, task: PointTask, soc: SoC) -> tuple[CompileRequest, ...]:
+        return tuple(
+            CompileRequest(
+                model_path=file,
+                soc=soc,
+                name=name,
+                mode=task.mode,
+                optimize=task.optimize,
+                plug_ins=self.plug_ins,
+            )
+            for name, file in task.models.items()
+        )
+
+
+def _without_numbers(status: Status, error: DiagnosticError) -> PointOutcome:
+    return PointOutcome(status=status, reason=str(error), rule=error.diagnostics[0].rule)
+
+
+def _numbers(task: PointTask, made: PlannedModels) -> PointOutcome:
+    together: dict[str, int] = {}
+    for pool in made.pools.pools:
+        together[pool.memory] = together.get(pool.memory, 0) + pool.bytes
+    numbers = map(_of_model, made.models)
+    models = dict(zip(task.models, numbers, strict=True))
+    return PointOutcome(status=Status.FITS, models=models, bytes=dict(sorted(together.items())))
+
+
+def _of_model(lowered: Lowered) -> ModelNumbers:
+    taken: dict[str, int] = {}
+    for arena, peak in lowered.plan.peaks.items():
+        taken[arena.memory] = taken.get(arena.memory, 0) + peak
+    facts, run = lowered.graph.facts, lowered.execution
+    metered = facts is not None and facts.metered == len(lowered.model.operators)
+    return ModelNumbers(
+        latency=0.0 if run is None else run.makespan,
+        energy=facts.energy if facts is not None and metered else None,
+        bytes=dict(sorted(taken.items())),
+    )

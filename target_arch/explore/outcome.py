@@ -1,0 +1,63 @@
+"""The outcome of a point: numbers of every model, or the reason why there are none.
+
+Tests: `tests/explore/test_evaluate.py`.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+from attrs import asdict, field, frozen
+
+
+class Status(StrEnum):
+    """Whether the models fit the chip; it refuses one; the values are no chip; the program failed; or the
+    point was not compiled, since another one is better than this one can be.
+    """
+
+    FITS = "fits"
+    REFUSED = "refused"
+    NO_CHIP = "no chip"
+    CRASHED = "crashed"
+    DOMINATED = "dominated"
+
+
+@frozen(kw_only=True)
+class ModelNumbers:
+    """A model at a point: seconds and joules of a run, and bytes by memory. The energy is None where that of
+    an operator was not measured.
+    """
+
+    latency: float
+    energy: float | None
+    bytes: Mapping[str, int]
+
+
+@frozen(kw_only=True)
+class PointOutcome:
+    """The result of a point. `reason` is the whole text of a refusal or failure, `rule` its name; `bytes` are
+    those of the bundle of all models by memory.
+    """
+
+    status: Status = field(converter=Status)
+    reason: str = ""
+    rule: str = ""
+    models: Mapping[str, ModelNumbers] = field(factory=dict)
+    bytes: Mapping[str, int] = field(factory=dict)
+
+    @property
+    def fits(self) -> bool:
+        """Whether there are numbers."""
+        return self.status is Status.FITS
+
+    def to_json(self) -> dict[str, Any]:
+        """The outcome for a file of JSON; `from_json` reads it."""
+        values = asdict(self)
+        kept = {name: value for name, value in values.items() if value}
+        return {**kept, "status": str(self.status)}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> "PointOutcome":
+        """The outcome that was written. KeyError, TypeError or ValueError for other values."""
+        models = {name: ModelNumbers(**numbers) for name, numbers in values.get("models", {}).items()}
+        return cls(**{**values, "models": models})

@@ -1,0 +1,119 @@
+"""The points of a space, evaluated: from the store where they are known, by workers where not.
+
+Outcomes do not depend on the number of workers or on their order. Tests: `tests/explore/test_search.py`.
+"""
+
+import random
+from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol
+
+from attrs import define, field
+
+from target_arch.diagnostics import refusal
+from target_arch.explore.chip import chip_file
+from target_arch.explore.content import content_key
+from target_arch.explore.evaluate import PointTask
+from target_arch.explore.exploration import Exploration
+from target_arch.explore.formula import FormulaError
+from target_arch.explore.outcome import PointOutcome, Status
+from target_arch.explore.space import MODE, OPTIMIZE, Point, Space
+from target_arch.explore.store import Store
+from target_arch.plan.goal import Goal, goal
+
+WHOLE = 200_000
+"""The most points of a space that is evaluated whole."""
+
+
+class Workers(Protocol):
+    """Processes that evaluate tasks; see `workers.LocalWorkers`."""
+
+    def check(self, task: PointTask) -> None: ...
+
+    def run(self, tasks: Iterable[tuple[str, PointTask]]) -> Iterator[tuple[str, PointOutcome]]: ...
+
+
+@define(eq=False)
+class SpaceSearch:
+    """One run over a space: where outcomes are kept, who makes them, and who hears of the progress."""
+
+    space: Space
+    workers: Workers
+    program: str
+    store: Store | None = None
+    said: Callable[[int, int], None] = lambda done, all: None
+    _known: dict[Point, PointOutcome] = field(factory=dict, init=False)
+    _checked: bool = field(default=False, init=False)
+    computed: int = field(default=0, init=False)
+    """How many outcomes were not in the store."""
+
+    def whole(self, seed: int = 0) -> Exploration:
+        """Every point. Raises DiagnosticError for a space without one or with too many."""
+        if self.space.size > WHOLE:
+            said = f"the space has {self.space.size:,} points, and at most {WHOLE:,} are evaluated one by one"
+            raise refusal("large-space", self.space.name, said, "let fewer values vary")
+        try:
+            points = list(self.space.points())
+        except FormulaError as error:
+            raise refusal("bad-formula", self.space.name, str(error), error.hint) from error
+        if not points:
+            said = f"`where` leaves none of the {self.space.size:,} points"
+            raise refusal("empty-space", self.space.name, said)
+        random.Random(seed).shuffle(points)
+        self.evaluate(points)
+        return self.exploration()
+
+    def evaluate(self, points: Iterable[Point]) -> None:
+        """Evaluate these points, those that are not known yet."""
+        wanted = [point for point in points if point not in self._known]
+        total = len(self._known) + len(wanted)
+        by_key: dict[str, list[Point]] = {}
+        for key, outcome in self.workers.run(self._tasks(wanted, by_key)):
+            self.computed += 1
+            if self.store is not None:
+                self.store.add(key, outcome)
+            self._known |= dict.fromkeys(by_key[key], outcome)
+            self.said(len(self._known), total)
+
+    def exploration(self) -> Exploration:
+        """The outcomes so far, in the order of the space."""
+        return Exploration(space=self.space, outcomes=dict(sorted(self._known.items())))
+
+    def _tasks(
+        self, points: Iterable[Point], by_key: dict[str, list[Point]]
+    ) -> Iterator[tuple[str, PointTask]]:
+        """The tasks of points that are neither in the store nor equal to one before."""
+        for point in points:
+            try:
+                task = point_task(self.space, point)
+            except FormulaError as error:
+                self._known[point] = PointOutcome(
+                    status=Status.NO_CHIP, rule="bad-formula", reason=str(error)
+                )
+                continue
+            key = content_key(task, self.program)
+            stored = None if self.store is None else self.store.get(key)
+            if stored is not None:
+                self._known[point] = stored
+                continue
+            alike = by_key.setdefault(key, [])
+            alike.append(point)
+            if len(alike) == 1:
+                self._check(task)
+                yield key, task
+
+    def _check(self, task: PointTask) -> None:
+        """Read the models once before anything is evaluated: their mistakes are no results of points."""
+        if not self._checked:
+            self.workers.check(task)
+        self._checked = True
+
+
+def point_task(space: Space, point: Point) -> PointTask:
+    """The task of a point. Raises FormulaError where a tie has no value."""
+    mode, optimize = (space.of_program(point, name) for name in (MODE, OPTIMIZE))
+    return PointTask(
+        chip=chip_file(space, point),
+        models=space.files(point),
+        mode=mode or "default",
+        optimize=goal(optimize or Goal.BALANCED),
+    )

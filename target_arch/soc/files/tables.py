@@ -1,0 +1,102 @@
+"""Tables of a parsed TOML file by their keys, collecting the faults of each value."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import Factory, define
+
+from target_arch.diagnostics import listed, nearest
+from target_arch.soc.faults import Fault, Path, dotted
+from target_arch.soc.schema.fields import Key
+from target_arch.soc.schema.kinds import check_identifier, wrong_type
+
+
+@define
+class TableDraft:
+    """The faults of reading a file, and the paths that hold placeholders or were not understood, from
+    which nothing more can be concluded.
+    """
+
+    faults: list[Fault] = Factory(list)
+    wrong: list[Path] = Factory(list)
+
+
+def named_tables(
+    document: Mapping[str, Any], section: str, made: TableDraft, *, required: bool = False
+) -> list[tuple[str, Mapping[str, Any]]]:
+    """The tables of `[section.name]`; a value that is no table becomes an empty one, its name still known."""
+    tables = required_value((), document, section, made) if required else document.get(section, {})
+    if tables is None:
+        return []
+    if not isinstance(tables, dict):
+        wrong_type((section,), f"tables, each written `[{section}.name]`", tables, made.faults)
+        return []
+    found: list[tuple[str, Mapping[str, Any]]] = []
+    for name, table in tables.items():
+        check_identifier((section, name), name, made.faults)
+        if isinstance(table, dict):
+            found.append((name, table))
+        else:
+            wrong_type((section, name), "a table", table, made.faults)
+            made.wrong.append((section, name))
+            found.append((name, {}))
+    return found
+
+
+def one_table(
+    path: Path, value: object, keys: tuple[Key, ...], made: TableDraft, expected: str = "a table"
+) -> dict[str, Any]:
+    """The good values of a table by their name in the model; a fault where the value is no table."""
+    if isinstance(value, dict):
+        return table_values(path, value, keys, made)
+    wrong_type(path, expected, value, made.faults)
+    return {}
+
+
+def table_values(
+    path: Path,
+    table: Mapping[str, Any],
+    keys: tuple[Key, ...],
+    made: TableDraft,
+    elsewhere: tuple[str, ...] = (),
+) -> dict[str, Any]:
+    """The good values of a table by their name in the model; `elsewhere` are known keys that others read."""
+    unknown_keys(path, table, (*(key.name for key in keys), *elsewhere), made)
+    values = {}
+    for key in keys:
+        if key.name in table:
+            values[key.field] = key.kind.read((*path, key.name), table[key.name], made.faults)
+        elif key.required:
+            required_value(path, table, key.name, made)
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def required_value(path: Path, table: Mapping[str, Any], key: str, made: TableDraft) -> Any | None:
+    """The value of a key, or None; a fault where it is missing, not misspelt, and its table is one."""
+    if key in table:
+        return table[key]
+    if path not in made.wrong and (*path, key) not in made.wrong:
+        message = f"{_header(path)} lacks `{key}`"
+        made.faults.append(Fault(rule="missing-key", path=(*path, key), message=message, at_key=True))
+    return None
+
+
+def unknown_keys(path: Path, table: Mapping[str, Any], known: tuple[str, ...], made: TableDraft) -> None:
+    """A fault for each unknown key; the key that was probably meant counts as wrong."""
+    for key in table:
+        if key in known:
+            continue
+        meant = nearest(key, known)
+        if meant is not None and meant not in table:
+            made.wrong.append((*path, meant))
+        hint = f"did you mean `{meant}`?" if meant else f"known here: {listed(known)}"
+        message = f"unknown key `{key}`"
+        made.faults.append(
+            Fault(rule="unknown-key", path=(*path, key), message=message, hint=hint, at_key=True)
+        )
+
+
+def _header(path: Path) -> str:
+    if not path:
+        return "this file"
+    return "`[[copy]]`" if path[0] == "copy" else f"`[{dotted(path)}]`"

@@ -1,0 +1,44 @@
+"""`explore`: from a space file to a front, and to the SoC file of a point."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from target_arch.cli import main
+from tests.explore.spaces import ZYNQ, space_file
+
+
+def test_explore(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = space_file(tmp_path)
+    words = ["explore", str(file), "--workers", "1"]
+    assert main([*words, "--csv", str(tmp_path / "points.csv")]) == 0
+    first, err = capsys.readouterr()
+    assert first.startswith("chips: 4 points: 4 fit\n\nfront of latency, price: ")
+    assert "--chip " in err
+    assert len((tmp_path / "points.csv").read_text().splitlines()) == 5
+    assert (tmp_path / "chips.outcomes.jsonl").is_file()
+    assert main([*words, "--format", "json"]) == 0
+    values = json.loads(capsys.readouterr().out)
+    assert main([*words, "--chip", str(values["front"][0]), "-o", str(tmp_path / "chip.toml")]) == 0
+    assert main(["check", str(tmp_path / "chip.toml")]) == 0
+    assert main([*words, "--chip", "99"]) == 2
+    assert capsys.readouterr().err.endswith(
+        "chips: error: there is no point 99 [no-point]\nhint: points are numbered from 0 to 11\n"
+    )
+
+
+def test_no_good_point(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = space_file(tmp_path, ZYNQ.replace('"1 s"', '"1 ns"'))
+    assert main(["explore", str(file), "--workers", "1"]) == 1
+    assert "limits that no point keeps\n  digits.latency: at most 1 ns is wanted, the least is " in (
+        capsys.readouterr().out
+    )
+
+
+def test_a_model_that_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = space_file(tmp_path)
+    (tmp_path / "digits_int8.onnx").unlink()
+    (tmp_path / "digits_int8.onnx").write_bytes(b"no model")
+    assert main(["explore", str(file), "--workers", "1"]) == 2
+    assert "digits_int8.onnx: error: " in capsys.readouterr().err

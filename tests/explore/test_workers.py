@@ -1,0 +1,61 @@
+"""Worker processes: any number gives the same outcomes, and one that dies costs nothing."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from target_arch.diagnostics import DiagnosticError
+from target_arch.explore.evaluate import Evaluator
+from target_arch.explore.outcome import PointOutcome, Status
+from target_arch.explore.search import SpaceSearch, point_task
+from target_arch.explore.workers import LocalWorkers
+from target_arch.registry.plug_ins import PlugIns
+from tests.explore.spaces import ZYNQ, space
+
+SPACE = space()
+
+
+def test_workers_that_are_killed_lose_no_point() -> None:
+    """Whatever is killed when: the outcomes are those of one process."""
+    evaluate = Evaluator(PlugIns.discover(()))
+    expected = {point: evaluate(point_task(SPACE, point)) for point in SPACE.points()}
+    with LocalWorkers[str](2) as workers:
+        search = SpaceSearch(SPACE, workers, "p")
+
+        def kill(done: int, every: int) -> None:
+            os.kill(workers.processes[done % 2], signal.SIGKILL)
+
+        search.said = kill
+        assert search.whole().outcomes == expected
+    assert search.computed == len(expected)
+
+
+DYING = "tests.explore.dying_worker"
+
+
+def test_a_point_that_kills_is_a_crash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ONCE", str(tmp_path / "once"))
+    text = ZYNQ.replace('where = ["tcm <= sram"]\n', "").replace('"64 KiB"]', '"2 KiB"]')
+    with LocalWorkers[str](2, program=DYING) as workers:
+        made = SpaceSearch(space(text), workers, "p").whole().outcomes
+    crashed = [point for point, outcome in made.items() if outcome.status is Status.CRASHED]
+    assert [point[0] for point in crashed] == [1, 1, 1, 1]
+    assert made[crashed[0]] == PointOutcome(
+        status=Status.CRASHED,
+        rule="process-ended",
+        reason="3 processes ended with this point, the last by signal 9",
+    )
+    assert len(made) == 12
+
+
+def test_a_process_that_ends_with_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ONCE", str(tmp_path / "once"))
+    monkeypatch.setenv("READ", "1")
+    with LocalWorkers[str](1, program=DYING) as workers, pytest.raises(DiagnosticError) as caught:
+        workers.check(point_task(SPACE, (1, 1, 0)))
+    assert str(caught.value) == (
+        "models: error: the process that reads them ended by signal 9 [process-ended]\n"
+        "hint: the file of a model may be damaged"
+    )
