@@ -98,7 +98,8 @@ class ModelOutcome:
 
     def _headline(self) -> str:
         where = texts.placed_operators(self.stages.graph)
-        return f"{self.name}: {len(self.operators)} operators, {where}; {len(self.stages.steps.steps)} steps"
+        count = texts.counted_operators(self.stages.model)
+        return f"{self.name}: {count}, {where}; {len(self.stages.steps.steps)} steps"
 
     def _notes(self) -> Iterator[str]:
         """The memory it takes, and what to know of it."""

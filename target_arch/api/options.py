@@ -58,6 +58,8 @@ class CompileOptions(TypedDict, total=False):
     """The goal for the code: `size`, `balanced` or `speed`."""
     keep_dead: bool
     """Whether channels that influence no result are computed, too."""
+    divide: str
+    """Whether operators are divided over instances where that makes a run shorter: `auto` or `never`."""
     costs: str | Path
     """A file of measured costs, which count instead of estimates."""
     tuning: str | Path

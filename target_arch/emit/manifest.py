@@ -247,6 +247,7 @@ def execution_entry(run: Execution | None) -> ExecutionEntry | None:
         division_bound=run.division_bound,
         busy=run.busy,
         instances=run.instances,
+        undivided=run.undivided,
         alone=run.alone,
         overlap=run.overlap,
         entries=tuple(map(_span, run.spans)),

@@ -2,7 +2,16 @@
 
 from collections.abc import Mapping
 
-from target_arch.plan.manifest.operators import CandidateEntry, CopyEntry, CostEntry, OperatorEntry
+from attrs import asdict
+
+from target_arch.plan.division import SliceOf
+from target_arch.plan.manifest.operators import (
+    CandidateEntry,
+    CopyEntry,
+    CostEntry,
+    OperatorEntry,
+    SliceEntry,
+)
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.partitions import Candidate, Choice, Cost, PartitionGraph
 from target_arch.plan.printed.reasoning import changes_to
@@ -29,7 +38,13 @@ def _operator(model: Model, operator: Operator, choice: Choice | None) -> Operat
         reason="" if choice is None else choice.reason,
         way="" if choice is None else choice.way,
         candidates=() if choice is None else _candidates(choice),
+        slice_of=_slice(model.slices.get(operator.id)),
+        link_of=model.links.get(operator.id, ""),
     )
+
+
+def _slice(part: SliceOf | None) -> SliceEntry | None:
+    return None if part is None else SliceEntry(**asdict(part))
 
 
 def _candidates(choice: Choice) -> tuple[CandidateEntry, ...]:

@@ -8,7 +8,8 @@ model is a list of one.
 Tests: `tests/test_pipeline.py` and `tests/e2e`.
 """
 
-from collections.abc import Collection, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
+from functools import partial
 from typing import Any
 
 from attrs import evolve, field, frozen
@@ -34,12 +35,14 @@ from target_arch.pipeline.resolve import (
     programmed,
     require_alike,
     require_constants,
+    require_divide,
     require_goal,
     require_io,
     rules,
     whole,
 )
 from target_arch.pipeline.reuse import Imported, ModelKey, Reuse
+from target_arch.plan.division import Divide
 from target_arch.plan.lowered import Lowered
 from target_arch.plan.memory import IoOwner
 from target_arch.plan.model import Model
@@ -55,6 +58,8 @@ from target_arch.soc.stacks import core_stacks
 from target_arch.stages.check.meaning.check import check_imported
 from target_arch.stages.check.models import check_models
 from target_arch.stages.check.stacks import check_stacks
+from target_arch.stages.division.choose import divided_where_faster
+from target_arch.stages.division.graphs import DividedGraphs, as_placed
 from target_arch.stages.errors import DoesNotFitError, PlacementError
 from target_arch.stages.lowering.ladder import lower_in_order
 from target_arch.stages.lowering.order import lowering_order
@@ -319,6 +324,7 @@ def _import(request: CompileRequest, patterns: tuple[Pattern, ...], plug_ins: Pl
 
 def _setting(request: CompileRequest, backends: Mapping[str, Backend]) -> Setting:
     require_goal(request)
+    require_divide(request)
     return Setting.of(
         available(request),
         backends,
@@ -334,19 +340,31 @@ def _lower(prepared: PreparedModel, *, advised: bool = True) -> Lowered:
     """Unless `advised`, a refusal has no hint."""
     setting = _setting(prepared.request, prepared.backends)
     request, backends, model = prepared.request, prepared.backends, prepared.model
-    wish, policies = request.lowering_order or None, prepared.plug_ins.policies
-    lowerer = Lowerer(
-        request.soc, backends, prepared.program, request.tuning, request.optimize, prepared.shared
+    wishes = rules(request)
+
+    def lower(
+        place: Callable[[Rules], PartitionGraph], shared: MutableMapping[object, Any], *, advised: bool
+    ) -> Lowered:
+        wish, policies = request.lowering_order or None, prepared.plug_ins.policies
+        lowerer = Lowerer(request.soc, backends, prepared.program, request.tuning, request.optimize, shared)
+        return lower_in_order(
+            setting=setting,
+            place=place,
+            order=lambda graph: lowering_order(graph, setting.soc, setting.codegens, wish, policies),
+            lower=lowerer.lower,
+            rules=wishes,
+            advance=lowerer.advance,
+            advised=advised,
+        )
+
+    lowered = lower(
+        lambda rules: _place(request, setting, backends, model, rules), prepared.shared, advised=advised
     )
-    lowered = lower_in_order(
-        setting=setting,
-        place=lambda rules: _place(request, setting, backends, model, rules),
-        order=lambda graph: lowering_order(graph, setting.soc, setting.codegens, wish, policies),
-        lower=lowerer.lower,
-        rules=rules(request),
-        advance=lowerer.advance,
-        advised=advised,
-    )
+    if request.divide is Divide.AUTO and len(setting.soc.instances) > 1:
+        graphs = DividedGraphs(base=lowered.graph, setting=setting, backends=backends, rules=wishes)
+        lowered = divided_where_faster(
+            lowered, graphs, lambda graph: lower(partial(as_placed, graph, wishes), {}, advised=False)
+        )
     check_imported(model, lowered.graph)
     return evolve(lowered, costs=costs_used(lowered, setting, backends))
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from attrs import field, frozen
 
 from target_arch.plan.constants_form import ConstantsForm, constants_form
+from target_arch.plan.division import Divide, divide
 from target_arch.plan.goal import Goal, goal
 from target_arch.plan.inputs.shapes import AS_IN_FILE, InputShapes
 from target_arch.plan.memory import IoOwner, io_owner
@@ -37,6 +38,7 @@ class CompileRequest:
     `optimize` is the goal for the generated code. `io` says whose the bytes of model inputs and
     outputs are: with `caller` they are in no arena, and every run is given their addresses. With `keep_dead`
     channels that no result depends on are computed, too. `constants` is the form that constants have.
+    `divide` says whether operators may be divided over instances.
     """
 
     model_path: Path
@@ -64,6 +66,7 @@ class CompileRequest:
     memory: Mapping[str, int] = field(factory=dict)
     keep_dead: bool = False
     constants: ConstantsForm = field(default=ConstantsForm.AUTO, converter=constants_form)
+    divide: Divide = field(default=Divide.NEVER, converter=divide)
 
 
 @frozen(kw_only=True)

@@ -14,6 +14,7 @@ from target_arch.diagnostics import Diagnostic, DiagnosticError, listed, name_hi
 from target_arch.emit.bundle_name import bundle_name
 from target_arch.pipeline.request import CompileRequest, ModelsRequest
 from target_arch.plan.constants_form import ConstantsForm
+from target_arch.plan.division import Divide
 from target_arch.plan.goal import Goal
 from target_arch.plan.memory import IoOwner
 from target_arch.plan.model import model_name
@@ -137,6 +138,13 @@ def require_goal(request: CompileRequest) -> None:
     if not isinstance(request.optimize, Goal):
         hint = name_hint(request.optimize, Goal, "there are")
         raise refusal("unknown-goal", "optimize", f"there is no goal `{request.optimize}`", hint)
+
+
+def require_divide(request: CompileRequest) -> None:
+    """DiagnosticError for a choice of division that there is not."""
+    if not isinstance(request.divide, Divide):
+        hint = name_hint(request.divide, Divide, "there are")
+        raise refusal("unknown-divide", "divide", f"there is no choice `{request.divide}`", hint)
 
 
 def require_io(request: CompileRequest) -> None:

@@ -12,6 +12,7 @@ from math import prod
 
 from attrs import evolve, field, frozen
 
+from target_arch.plan.division import SliceOf
 from target_arch.plan.operators.facts import MACS_PER_OUTPUT, RELAX_OP, Arithmetic, Facts, Lowering
 from target_arch.plan.operators.kinds import OperatorKind, facts_of, kind_of
 from target_arch.plan.simplification import Simplification
@@ -179,6 +180,8 @@ class State:
 class Model:
     """A model after import: operators in a topological order of the original program, those that store
     states last. `simplification` says what of the file's model is not in it; None where all of it is.
+    `slices` are the operators (by id) that compute a part of what one operator of the file's model computes,
+    `links` those that name bytes for slices or gather slices, each with the operator that is divided.
     """
 
     name: str
@@ -189,6 +192,8 @@ class Model:
     tensors: Mapping[str, Tensor]
     operators: tuple[Operator, ...]
     simplification: Simplification | None = None
+    slices: Mapping[str, SliceOf] = field(factory=dict)
+    links: Mapping[str, str] = field(factory=dict)
 
     def __repr__(self) -> str:
         return f"<model {self.name}: {len(self.operators)} operators>"

@@ -36,7 +36,7 @@ from target_arch.plan.manifest.model import (
     TensorEntry,
     TuningEntry,
 )
-from target_arch.plan.manifest.operators import CandidateEntry, OperatorEntry, PartitionEntry
+from target_arch.plan.manifest.operators import CandidateEntry, OperatorEntry, PartitionEntry, SliceEntry
 from target_arch.plan.manifest.verification import FloatsEntry, LayerEntry, LayersEntry, VerificationEntry
 from target_arch.plan.manifest.weights import WeightEntry, WeightsFileEntry
 from target_arch.plan.memory import BufferKind
@@ -62,6 +62,7 @@ PARTS: dict[str, Any] = {
     "### `states[]`": StateEntry,
     "### `operators[]`": OperatorEntry,
     "### `operators[].candidates[]`": CandidateEntry,
+    "### `operators[].slice_of`": SliceEntry,
     "### `partitions[]`": PartitionEntry,
     "### `lowering_order[]`": SlotEntry,
     "### `placement`": PlacementEntry,

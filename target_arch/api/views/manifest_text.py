@@ -82,6 +82,7 @@ def _run(model: ModelEntry) -> str:
         division_bound=simulated.division_bound,
         busy=simulated.busy,
         instances=simulated.instances,
+        undivided=simulated.undivided,
         alone=simulated.alone,
         overlap=simulated.overlap,
         spans=(),

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from attrs import evolve, field, frozen
+from attrs import asdict, evolve, field, frozen
 
 from target_arch.diagnostics import refusal
 from target_arch.emit.programs.tracer import TRACED_PORT, tracer_source
-from target_arch.plan.execution import Activity
+from target_arch.plan.execution import Activity, ActivityKind
+from target_arch.plan.manifest.model import ModelEntry
 from target_arch.plan.printed.reasoning import duration
 from target_arch.plan.printed.text import table
 from target_arch.report import trace
@@ -32,11 +33,25 @@ class StepTime:
 
 
 @frozen(kw_only=True)
+class ShareTime:
+    """The share of an instance in a divided operator: how many slices, and their seconds together."""
+
+    operator: str
+    instance: str
+    slices: int
+    predicted: float
+    seconds: float
+
+
+@frozen(kw_only=True)
 class StepTimes:
-    """The steps of a model one by one, none behind the back of another."""
+    """The steps of a model one by one, none behind the back of another, and the shares of the operators that
+    are divided.
+    """
 
     soc: str
     steps: tuple[StepTime, ...] = field(repr=False)
+    shares: tuple[ShareTime, ...] = field(default=(), repr=False)
 
     @property
     def total(self) -> float:
@@ -49,6 +64,7 @@ class StepTimes:
         return {
             "seconds": self.total,
             "steps": [{key: getattr(step, key) for key in keys} for step in self.steps],
+            "shares": [asdict(share) for share in self.shares],
         }
 
     def __str__(self) -> str:
@@ -65,7 +81,16 @@ class StepTimes:
         predicted = sum(step.predicted or 0.0 for step in self.steps)
         rows.append(("", "all steps, one after the other", duration(predicted), duration(self.total)))
         header = ("step", "what", f"predicted on {self.soc}", "on this computer")
-        return table(header, rows, right=(0, 2, 3))
+        return table(header, rows, right=(0, 2, 3)) + self._shared()
+
+    def _shared(self) -> str:
+        """The divided operators, a row for each instance with a share."""
+        rows = [
+            (each.operator, each.instance, str(each.slices), duration(each.predicted), duration(each.seconds))
+            for each in self.shares
+        ]
+        header = ("divided operator", "instance", "slices", f"predicted on {self.soc}", "on this computer")
+        return "\n" + table(header, rows, right=(2, 3, 4)) if rows else ""
 
 
 def measured(directory: Path, frame: bytes | None, *, rtl: bool = False) -> StepTimes:
@@ -93,7 +118,31 @@ def measured(directory: Path, frame: bytes | None, *, rtl: bool = False) -> Step
         )
         for step in model.steps
     )
-    return StepTimes(soc=manifest.soc, steps=steps)
+    return StepTimes(soc=manifest.soc, steps=steps, shares=_shares(model, steps))
+
+
+def _shares(model: ModelEntry, steps: Sequence[StepTime]) -> tuple[ShareTime, ...]:
+    """The shares of divided operators, in the order of the model."""
+    slices = {each.id: each.slice_of.operator for each in model.operators if each.slice_of is not None}
+    spans = () if model.execution is None else model.execution.entries
+    shares: dict[tuple[str, str], list[StepTime]] = {}
+    parts: dict[tuple[str, str], set[str]] = {}
+    for span in spans:
+        if span.kind == ActivityKind.RUN and span.what in slices:
+            key = slices[span.what], span.where
+            shares.setdefault(key, []).append(steps[span.step])
+            parts.setdefault(key, set()).add(span.what)
+    places = {operator: place for place, operator in enumerate(dict.fromkeys(slices.values()))}
+    return tuple(
+        ShareTime(
+            operator=operator,
+            instance=instance,
+            slices=len(parts[operator, instance]),
+            predicted=sum(step.predicted or 0.0 for step in shares[operator, instance]),
+            seconds=sum(step.seconds for step in shares[operator, instance]),
+        )
+        for operator, instance in sorted(shares, key=lambda key: (places[key[0]], key[1]))
+    )
 
 
 def timeline(directory: Path, seconds: Sequence[float]) -> dict[str, object]:

@@ -23,6 +23,7 @@ from target_arch.plan.kernels import (
 from target_arch.plan.model import Operator, Tensor
 from target_arch.plan.operators.facts import Aliasing, Lowering
 from target_arch.plan.regions.region_plan import RegionPlan
+from target_arch.plan.runs import copied_runs
 from target_arch.relax.c.codegen import in_place, scratch_memory
 from target_arch.relax.c.expressions import UnprintableError
 from target_arch.relax.ir.errors import reason_of
@@ -98,7 +99,7 @@ def piece(operator: Operator, request: LoweringRequest) -> Piece:
             case Lowering.TVM:
                 return _relax_piece(operator, request)
             case Lowering.DEFINITION | Lowering.FOREIGN:
-                return _te_piece(operator, request)
+                return view_piece(operator, request) or _te_piece(operator, request)
     except (NotLegalizedError, UnprintableError, ValueError) as error:
         raise _unsupported(operator, error) from error
 
@@ -132,6 +133,22 @@ def concat_piece(operator: Operator, request: LoweringRequest, through: Mapping[
                 )
             )
     return Piece(functions=tuple(functions.values()), constants=(), buffers=(), calls=tuple(calls))
+
+
+def view_piece(operator: Operator, request: LoweringRequest) -> Piece | None:
+    """A copy of one run of bytes, which is no copy where the planner places the result there; None for other
+    operators.
+    """
+    runs = copied_runs(operator, request.model)
+    if runs is None:
+        return None
+    ((source, _),) = runs
+    tensor = request.model.tensors[operator.output]
+    made = lower_copy(tensor, tensor.bytes, tensor.bytes)
+    read = Operand(of=source.of, access=Access.READ, offset=source.offset, bytes=source.row_bytes)
+    write = Operand(of=operator.output, access=Access.WRITE)
+    call = Call(function=made.function.name, operands=(read, write), operator=operator.id, copies=True)
+    return Piece(functions=(made.function,), constants=(), buffers=(), calls=(call,))
 
 
 def store_piece(operator: Operator, request: LoweringRequest) -> Piece:

@@ -22,6 +22,7 @@ from target_arch.cli.arguments.option_texts import (
     states,
     wishes,
 )
+from target_arch.plan.division import Divide
 from target_arch.plan.goal import Goal
 from target_arch.plan.memory import IoOwner
 from target_arch.plan.model_pools import Sharing
@@ -199,6 +200,13 @@ PLAN = (
         flag="--exact",
         help="let a solver prove the placement optimal, or improve it; needs the extra `exact`",
         argument={"action": "store_true"},
+    ),
+    OptionRow(
+        name="divide",
+        flag="--divide",
+        help="auto: operators are computed in slices, by several instances or piece by piece, where that "
+        "makes the simulated run shorter (default: never)",
+        argument={"choices": tuple(Divide), "default": Divide.NEVER},
     ),
     OptionRow(
         name="optimize",

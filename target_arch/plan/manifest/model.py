@@ -161,6 +161,9 @@ class ExecutionEntry:
     ]
     busy: Annotated[float, "instances that compute at a time, on average over the run"]
     instances: Annotated[int, "instances of the chip"]
+    undivided: Annotated[
+        float, "makespan in seconds before operators were divided over instances; 0 where none is"
+    ]
     alone: Annotated[float, "makespan in seconds if partitions run one after the other"]
     overlap: Annotated[str, "what overlaps, and what does not for lack of memory"]
     entries: Annotated[tuple[SpanEntry, ...], "the busy intervals of instances and DMA channels"]

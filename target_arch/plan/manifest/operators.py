@@ -46,6 +46,16 @@ class CandidateEntry:
 
 
 @frozen(kw_only=True)
+class SliceEntry:
+    """The places of an operator's result that a slice of it computes."""
+
+    operator: Annotated[str, "the operator of the model's file"]
+    axis: Annotated[int, "the dimension along which it is divided"]
+    start: Annotated[int, "the first place"]
+    stop: Annotated[int, "the place behind the last one"]
+
+
+@frozen(kw_only=True)
 class OperatorEntry:
     """An operator of a model, and where it could be."""
 
@@ -63,6 +73,12 @@ class OperatorEntry:
         str, "how it is computed there: kernel, form, expected cycles; empty where the backend does not say"
     ]
     candidates: Annotated[tuple[CandidateEntry, ...], "every instance of the SoC"]
+    slice_of: Annotated[
+        SliceEntry | None, "the part of which operator it computes; null for an operator that is whole"
+    ]
+    link_of: Annotated[
+        str, "the divided operator for whose slices it names bytes, or whose slices it gathers; else empty"
+    ]
 
 
 @frozen(kw_only=True)

@@ -12,6 +12,7 @@ from target_arch.plan.execution import Execution
 from target_arch.plan.kernels import Operand
 from target_arch.plan.lowered import Attempt
 from target_arch.plan.memory import Arena, Budget, Buffer, MemoryPlan, PoolBudget
+from target_arch.plan.model import Model
 from target_arch.plan.model_pools import ModelPools, Sharing
 from target_arch.plan.orders import LoweringOrder
 from target_arch.plan.partitions import Candidate, PartitionGraph, PlacementFacts
@@ -38,11 +39,20 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable[
 
 
 def placed_operators(graph: PartitionGraph) -> str:
-    """How many operators each instance has: `2 on host_cpu, 3 on dsp_cpu`."""
+    """How many operators or slices of them each instance has: `2 on host_cpu, 3 on dsp_cpu`."""
     counts: dict[str, int] = {}
     for partition in graph.partitions:
-        counts[partition.instance] = counts.get(partition.instance, 0) + len(partition.operators)
-    return ", ".join(f"{count} on {instance}" for instance, count in counts.items())
+        count = sum(operator.id not in graph.model.links for operator in partition.operators)
+        counts[partition.instance] = counts.get(partition.instance, 0) + count
+    return ", ".join(f"{count} on {instance}" for instance, count in counts.items() if count)
+
+
+def counted_operators(model: Model) -> str:
+    """How many operators a model has, and how many of them are divided: `15 operators, 4 in 16 slices`."""
+    divided = {part.operator for part in model.slices.values()}
+    count = len(model.operators) - len(model.slices) - len(model.links) + len(divided)
+    slices = f", {len(divided)} of them in {len(model.slices)} slices" if divided else ""
+    return f"{count} operators{slices}"
 
 
 def partition_table(graph: PartitionGraph) -> str:
@@ -123,7 +133,8 @@ def simulated_run(
     """
     alone = f"; {duration(value.alone)} one after the other" if value.alone > value.makespan else ""
     name = "simulated run" if lowered else "expected run, before lowering"
-    said = f"{_bounds(value) if lowered else ''}{_busy(value)}{alone}; {value.overlap}"
+    before = f"; {duration(value.undivided)} undivided" if value.undivided else ""
+    said = f"{_bounds(value) if lowered else ''}{_busy(value)}{before}{alone}; {value.overlap}"
     within = "" if costs is None else _interval(costs)
     placed = "" if facts is None else _placed(facts)
     origin = "" if costs is None else costs_used(costs)

@@ -18,6 +18,7 @@ from target_arch.stages.errors import DoesNotFitError
 from target_arch.stages.garbage_collector import gc_paused, gc_seldom
 from target_arch.stages.lowering.budgets.budget import limited, on_demand, with_used
 from target_arch.stages.lowering.budgets.current_ledger import CurrentLedger
+from target_arch.stages.lowering.equal_constants import EqualConstants
 from target_arch.stages.lowering.refusals import Blame, Refused, refused
 from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.setting import Setting
@@ -118,6 +119,7 @@ class _Pass:
         self._passes, self._graph = passes, graph
         self._kernels: dict[str, Kernel] = {}
         self._refused: list[Refused] = []
+        self._constants = EqualConstants()
         self._ledger = CurrentLedger(self._work)
         self._offered: dict[tuple[str, str], int] = {}
         """The promised bytes, by partition and memory."""
@@ -173,6 +175,8 @@ class _Pass:
                 sites = [operator.id for operator in partition.operators]
                 self._refuse(partition, refusal.site if refusal.site in sites else sites[0], refusal)
             return None
+        if self._graph.model.slices:
+            kernel = self._constants.renamed(kernel)
         for memory in (
             () if self._passes.is_function(partition) else {buffer.memory for buffer in kernel.buffers}
         ):

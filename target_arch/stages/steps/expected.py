@@ -9,6 +9,7 @@ from target_arch.plan.partitions import Candidate, Choice, PartitionGraph
 from target_arch.stages.errors import StepError
 from target_arch.stages.garbage_collector import gc_paused
 from target_arch.stages.placement.grouping import Grouping
+from target_arch.stages.program.alias import elide_copies
 from target_arch.stages.program.homes import choose_homes
 from target_arch.stages.program.joining.join import join
 from target_arch.stages.program.partial import PartialLowering
@@ -25,7 +26,8 @@ def expected_run(work: PartialLowering) -> Execution:
     may still not fit. Raises StepError where no copy path leads to a memory in which a tensor is needed.
     """
     homes = choose_homes(work, scarce(work))
-    return fastest(work, join(work, homes, timed=True), homes, Times(work))
+    program = elide_copies(join(work, homes, timed=True), slices=True, held=scarce(work))
+    return fastest(work, program, homes, Times(work))
 
 
 def with_runs(graph: PartitionGraph, grouping: Grouping, operators: Collection[str] = ()) -> PartitionGraph:

@@ -8,6 +8,7 @@ from target_arch.plan.memory import MemoryPlan
 from target_arch.plan.model import Model
 from target_arch.plan.partitions import PartitionGraph
 from target_arch.plan.steps import Copy, Dispatch, StepOrder
+from target_arch.stages.check.meaning.division import division_faults
 from target_arch.stages.check.meaning.kernels import Meaning
 from target_arch.stages.check.meaning.model import ModelRules
 from target_arch.stages.check.meaning.steps import StepReplay
@@ -31,10 +32,17 @@ def check_meaning(
 
 
 def check_imported(model: Model, graph: PartitionGraph) -> None:
-    """Raises CheckError where the partitions are not those of the model that was imported."""
-    if graph.model is not model:
+    """Raises CheckError where the partitions are not those of the model that was imported, or of one in which
+    some of its operators are divided, and which computes the same.
+    """
+    if graph.model is model:
+        return
+    if not graph.model.slices:
         message = f"`{graph.model.name}` is not the model that was imported"
         raise CheckError((Diagnostic(rule="wrong-model", place="the partitions", message=message),))
+    faults = tuple(division_faults(model, graph.model))
+    if faults:
+        raise CheckError(faults)
 
 
 def _first(order: StepOrder, execution: StepReplay) -> tuple[Diagnostic, ...]:

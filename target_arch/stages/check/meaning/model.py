@@ -14,10 +14,12 @@ from attrs import frozen
 
 from target_arch.diagnostics import Diagnostic
 from target_arch.plan.kernels import CFunction
-from target_arch.plan.model import C_TYPES, Operator
+from target_arch.plan.model import C_TYPES, DTYPE_BYTES, Operator
+from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.plan.partitions import PartitionGraph
 from target_arch.stages.check.meaning.kernels import Meaning, MeantCall
-from target_arch.stages.check.meaning.numbers import Runs, same
+from target_arch.stages.check.meaning.numbers import Runs, picked, same
+from target_arch.stages.check.rules.aliases import sliced_places
 from target_arch.stages.check.rules.faults import Fault, at
 
 _Leaf = frozenset[str]
@@ -113,6 +115,10 @@ class ModelRules:
 
     def _is_joined(self, operator: Operator, last: Runs) -> bool:
         parts = [self._meaning.at_last(name) for name in operator.inputs]
+        if operator.kind is OperatorKind.SLICE:
+            size = DTYPE_BYTES[self._model.tensors[operator.output].dtype]
+            places = sliced_places(operator, self._model)
+            return same(last, picked(parts[0], places, size))
         return same(last, _joined(parts))
 
     def _made(self, operator: Operator, last: Runs, inside: set[str]) -> Iterator[Fault]:

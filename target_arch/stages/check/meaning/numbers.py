@@ -105,6 +105,12 @@ def same(one: Runs, other: Runs) -> bool:
     return bool(np.array_equal(one, other))
 
 
+def picked(runs: Runs, elements: NDArray[np.int64], size: int) -> Runs:
+    """The runs of these elements, each of so many bytes, in that order."""
+    numbers = _listed(runs).reshape(-1, size)
+    return runs_of(numbers[elements].ravel())
+
+
 def _listed(runs: Runs) -> NDArray[np.int64]:
     first, count = runs
     before = np.cumsum(count) - count

@@ -4,14 +4,17 @@ implies, and which step writes which of them.
 
 from collections.abc import Iterable, Iterator, Mapping
 from math import prod
+from typing import Any
 
 import numpy as np
 from attrs import frozen
+from numpy.typing import NDArray
 
 from target_arch.plan.kernels import Slice
 from target_arch.plan.memory import Buffer, MemoryPlan
-from target_arch.plan.model import Model
+from target_arch.plan.model import DTYPE_BYTES, Model, Operator
 from target_arch.plan.operators.facts import Aliasing
+from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.plan.steps import Copy, Dispatch
 
 
@@ -25,8 +28,8 @@ class EqualBytes:
 
 
 def parts(model: Model) -> tuple[EqualBytes, ...]:
-    """The tensors that reshapes and concatenations make parts of others: an operand is a run of bytes
-    where all dimensions before the axis are 1.
+    """The tensors that reshapes, concatenations and slices make parts of others: an operand of a
+    concatenation is a run of bytes where all dimensions before the axis are 1.
     """
     found: list[EqualBytes] = []
     for operator in model.operators:
@@ -38,7 +41,22 @@ def parts(model: Model) -> tuple[EqualBytes, ...]:
             for name in operator.inputs if isinstance(axis, int) and prod(shape[:axis]) == 1 else ():
                 found.append(EqualBytes(tensor=name, whole=operator.output, offset=offset))
                 offset += model.tensors[name].bytes
+        elif operator.kind is OperatorKind.SLICE:
+            (name,), places = operator.inputs, sliced_places(operator, model)
+            if (np.diff(places) == 1).all():
+                offset = int(places[0]) * DTYPE_BYTES[model.tensors[name].dtype]
+                found.append(EqualBytes(tensor=operator.output, whole=name, offset=offset))
     return tuple(found)
+
+
+def sliced_places(operator: Operator, model: Model) -> NDArray[np.int64]:
+    """The places in its input of the elements of a slice, row by row."""
+    attributes: Any = operator.attributes
+    x, out = model.tensors[operator.inputs[0]].shape, model.tensors[operator.output].shape
+    every = zip(attributes["begin"], attributes["step"], out, strict=True)
+    along = [begin + step * np.arange(extent) for begin, step, extent in every]
+    whole = np.arange(prod(x), dtype=np.int64).reshape(x)
+    return whole[np.ix_(*along)].ravel() if along else whole.ravel()
 
 
 class Holders:

@@ -1,9 +1,12 @@
 """Stand-ins for partitions without a kernel: a run per operator that touches tensors where a kernel will."""
 
+from collections.abc import Sequence
+
 from attrs import define, evolve, field
 
-from target_arch.plan.kernels import LocalBuffer, Operand, Slice
+from target_arch.plan.kernels import Access, LocalBuffer, Operand, Slice
 from target_arch.plan.partitions import Partition
+from target_arch.plan.runs import copied_runs
 from target_arch.stages.paths import reach as access
 from target_arch.stages.program.homes import Demand, MemoryDemands
 from target_arch.stages.program.items import Item, Run
@@ -28,6 +31,10 @@ class StandIns:
         whole = work.setting.touches_whole(instance.name)
         tiles = access.local(instance) if self.timed and not whole else ()
         for operator, demands in self.demands.expected(partition):
+            copied = self._copied(operator, partition, demands, site) if self.timed and whole else None
+            if copied is not None:
+                self.places.items.extend(copied)
+                continue
             operands = [each for demand in demands for each in self._operands(demand, site, whole=whole)]
             run = Run(
                 partition=partition.id,
@@ -38,6 +45,34 @@ class StandIns:
                 reserved=() if self.timed else access.owned(instance),
             )
             self.places.items.extend(self._through(run, tiles, site) if tiles else [run])
+
+    def _copied(
+        self, operator: str, partition: Partition, demands: Sequence[Demand], site: InsertionPoint
+    ) -> list[Run] | None:
+        """The runs of an operator that copies runs of bytes, one for each: they are elided where its operands
+        are parts of each other. None for another operator.
+        """
+        work = self.places.work
+        pairs = copied_runs(work.graph.operator(operator), work.graph.model)
+        if pairs is None:
+            return None
+        names = {
+            demand.tensor: each.of for demand in demands for each in self._operands(demand, site, whole=True)
+        }
+        return [
+            Run(
+                partition=partition.id,
+                operator=operator,
+                instance=partition.instance,
+                function="",
+                operands=tuple(
+                    Operand(of=names[end.of], access=access, offset=end.offset, bytes=end.row_bytes)
+                    for end, access in ((source, Access.READ), (target, Access.WRITE))
+                ),
+                copies=True,
+            )
+            for source, target in pairs
+        ]
 
     def _operands(self, demand: Demand, site: InsertionPoint, *, whole: bool) -> list[Operand]:
         """The buffer of a tensor; of a constant from which tiles are taken piece by piece, the pieces that

@@ -1,0 +1,81 @@
+"""The division of a model: which operators are computed in slices, and by which instances.
+
+A slice is a range of an operator's result along one axis, the outermost one that has more than one element,
+so that its bytes follow each other. The slices of an operator are operators of the divided model
+(`stages.division.rewriting`), and `SliceOf` says of which: a claim, which the checker proves
+(`stages.check.meaning.division`).
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from attrs import frozen
+
+from target_arch.soc.words import member_or_text
+
+
+class Divide(StrEnum):
+    """Whether operators may be divided: where that makes the simulated run shorter, or never."""
+
+    AUTO = "auto"
+    NEVER = "never"
+
+
+def divide(text: str) -> Divide:
+    """Converter: the choice of that text."""
+    return member_or_text(Divide, text)
+
+
+@frozen(kw_only=True)
+class SliceOf:
+    """A range of the places of an operator's result along an axis: from `start` up to `stop`, exclusive."""
+
+    operator: str
+    axis: int
+    start: int
+    stop: int
+
+    @property
+    def places(self) -> range:
+        """The places along the axis."""
+        return range(self.start, self.stop)
+
+    def __str__(self) -> str:
+        return f"{self.operator}[{self.start}:{self.stop}]"
+
+
+@frozen(kw_only=True)
+class Share:
+    """A slice and the instance that computes it: the places from `start` on, up to `stop`, exclusive."""
+
+    instance: str
+    start: int
+    stop: int
+
+    @property
+    def places(self) -> range:
+        """The places along the axis of the division."""
+        return range(self.start, self.stop)
+
+    def __str__(self) -> str:
+        return f"{self.stop - self.start} on {self.instance}"
+
+
+@frozen(kw_only=True)
+class Cut:
+    """An operator in shares along an axis, which cover it from one end to the other and may overlap: then the
+    whole result is nowhere, as the slices that read it have each what they need.
+    """
+
+    operator: str
+    axis: int
+    shares: tuple[Share, ...]
+
+    def __str__(self) -> str:
+        return f"{self.operator} along axis {self.axis}: {', '.join(map(str, self.shares))}"
+
+
+Division = Mapping[str, Cut]
+"""The operators that are divided, by id."""
+
+UNDIVIDED: Division = {}

@@ -1,0 +1,126 @@
+"""The axis along which an operator may be divided, and what a slice of its result needs of its operands."""
+
+from collections.abc import Mapping
+from math import prod
+from typing import Any
+
+from attrs import frozen
+
+from target_arch.plan.model import Model, Operator, Tensor
+from target_arch.plan.operators.facts import LayoutRule, Structure
+from target_arch.plan.operators.kinds import OperatorKind
+from target_arch.plan.operators.window import Window
+from target_arch.plan.products import groups_of, is_hybrid
+from target_arch.plan.windows import required_windows
+
+
+@frozen(kw_only=True)
+class DivisionAxis:
+    """The division of an operator along an axis of its result.
+
+    `windows` are those of its inputs that a slice needs a range of, by their place among the operands (inputs
+    first, then constants), each with the window along its own `axes`; a slice needs all of the others.
+    """
+
+    axis: int
+    extent: int
+    windows: Mapping[int, Window]
+    axes: Mapping[int, int]
+
+
+def axis_of(operator: Operator, model: Model) -> DivisionAxis | None:
+    """The axis of an operator: the outermost one with more than one place; None where slices of its result
+    are not computed from slices of its operands.
+    """
+    shape = model.tensors[operator.output].shape
+    axis = next((number for number, extent in enumerate(shape) if extent > 1), None)
+    if axis is None:
+        return None
+    names = (*operator.inputs, operator.output)
+    if any(_has_scales(model.tensors[name], axis) for name in names):
+        return None
+    found = _windows(operator, model, axis)
+    return None if found is None else DivisionAxis(axis=axis, extent=shape[axis], **found)
+
+
+def _has_scales(tensor: Tensor, axis: int) -> bool:
+    """Whether places along the axis have scales of their own."""
+    quantization = tensor.quantization
+    return quantization is not None and quantization.axis == axis and len(quantization.scale) > 1
+
+
+def _windows(operator: Operator, model: Model, axis: int) -> dict[str, Any] | None:
+    match operator.facts.structure:
+        case Structure.PRODUCTS:
+            return _products(operator, model, axis)
+        case Structure.POOL:
+            return _image(operator, model, axis)
+        case Structure.ELEMENTWISE | Structure.BROADCAST:
+            return _alike(operator, model, axis)
+        case Structure.ROWS:
+            last = len(model.tensors[operator.output].shape) - 1
+            return _alike(operator, model, axis) if axis < last else None
+    return None
+
+
+def _image(operator: Operator, model: Model, axis: int) -> dict[str, Any] | None:
+    if axis == 3:
+        return _alike(operator, model, axis)
+    if axis == 0:
+        return _one(0, model.tensors[operator.inputs[0]].shape[0], 0)
+    window = required_windows(operator, model)[axis - 1]
+    return {"windows": {0: window}, "axes": {0: axis}}
+
+
+def _products(operator: Operator, model: Model, axis: int) -> dict[str, Any] | None:
+    if is_hybrid(operator, model):
+        return None
+    shape = model.tensors[operator.output].shape
+    if operator.kind is OperatorKind.DENSE:
+        x = model.tensors[operator.inputs[0]].shape
+        rows = _one(0, x[axis], axis) if x[:-1] == shape[:-1] and axis < len(shape) - 1 else None
+        return _channels(operator, model) if axis == len(shape) - 1 else rows
+    if operator.facts.layout is not LayoutRule.IMAGE or operator.facts.kernel_axes is None:
+        return None
+    if axis < len(shape) - 1:
+        return _image(operator, model, axis)
+    plain = operator.kind is OperatorKind.CONV2D and groups_of(operator, model) == 1
+    return _channels(operator, model) if plain else None
+
+
+def _channels(operator: Operator, model: Model) -> dict[str, Any]:
+    """Output channels: ranges of weights and bias, and the whole input."""
+    count, first = model.tensors[operator.output].shape[-1], len(operator.inputs)
+    numbers = range(first, first + len(operator.constants))
+    return {
+        "windows": {number: Window(extent=count, out=count) for number in numbers},
+        "axes": dict.fromkeys(numbers, 0),
+    }
+
+
+def _alike(operator: Operator, model: Model, axis: int) -> dict[str, Any] | None:
+    """Operands of the shape of the result; the second of two may repeat."""
+    shape = model.tensors[operator.output].shape
+    names = (*operator.inputs, *operator.constants)
+    windows, axes = {}, {}
+    for number, name in enumerate(names):
+        own = model.tensors[name].shape
+        if own == shape:
+            windows[number] = Window(extent=shape[axis], out=shape[axis])
+            axes[number] = axis
+        elif number == 0 or not _repeats(operator, own, shape, axis):
+            return None
+    return {"windows": windows, "axes": axes}
+
+
+def _repeats(operator: Operator, own: tuple[int, ...], shape: tuple[int, ...], axis: int) -> bool:
+    """Whether every slice reads the whole of this operand."""
+    if operator.facts.structure is not Structure.BROADCAST:
+        return True
+    if prod(own) == 1:
+        return True
+    return axis < len(shape) - 1 and prod(own) == own[-1] == shape[-1]
+
+
+def _one(number: int, extent: int, axis: int) -> dict[str, Any]:
+    return {"windows": {number: Window(extent=extent, out=extent)}, "axes": {number: axis}}

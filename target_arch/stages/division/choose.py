@@ -1,0 +1,128 @@
+"""The division of a lowered model, where one makes its run shorter.
+
+The search tries divisions by runs with stand-ins for kernels (`search`). The fastest of them are lowered, and
+the simulated run of their steps decides; from the best of them, other shares of the operators that take
+longest are lowered, too. What is not faster than the model undivided, or does not fit, is left.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from attrs import evolve, frozen
+
+from target_arch.plan.division import Cut, Division
+from target_arch.plan.execution import Execution
+from target_arch.plan.lowered import Lowered
+from target_arch.plan.partitions import PartitionGraph
+from target_arch.stages.division.graphs import DividedGraphs
+from target_arch.stages.division.search import GAIN, DivisionSearch, tries
+from target_arch.stages.division.shares import Divisible, cuts, divisible
+from target_arch.stages.errors import DoesNotFitError, OrderError, PlacementError, StepError
+from target_arch.stages.program.partial import PartialLowering
+from target_arch.stages.steps.expected import expected_run
+
+LOWERED = 5
+"""The most divisions of the search that are lowered."""
+REFINED = 1_200
+"""The most operators in all divisions together that are lowered afterwards."""
+
+LowerGraph = Callable[[PartitionGraph], Lowered]
+"""Lowers a placed model. Raises DoesNotFitError where it does not fit."""
+
+
+def divided_where_faster(undivided: Lowered, graphs: DividedGraphs, lower: LowerGraph) -> Lowered:
+    """The lowering with the shortest run, which is the `undivided` one where no division is faster."""
+    choice = _Choice(undivided, graphs, lower)
+    return undivided if undivided.execution is None else choice.best()
+
+
+@frozen(kw_only=True)
+class _Tried:
+    """A division that fits."""
+
+    division: Division
+    lowered: Lowered
+
+    @property
+    def makespan(self) -> float:
+        return self.lowered.execution.makespan if self.lowered.execution is not None else 0.0
+
+
+class _Choice:
+    def __init__(self, undivided: Lowered, graphs: DividedGraphs, lower: LowerGraph) -> None:
+        self._undivided, self._graphs, self._lower = undivided, graphs, lower
+        setting = graphs.setting
+        self._able = divisible(undivided.graph, setting.alignments)
+        self._first = _Tried(division={}, lowered=undivided)
+        self._seen: list[Division] = [{}]
+
+    def best(self) -> Lowered:
+        """The lowering that the search ends with."""
+        best = self._first
+        for division in self._searched()[:LOWERED]:
+            best = min(best, self._tried(division) or best, key=lambda each: each.makespan)
+        best = self._refined(best)
+        return best.lowered if best is self._first else _with_bound(best.lowered, self._undivided)
+
+    def _searched(self) -> list[Division]:
+        setting, count = self._graphs.setting, len(self._undivided.model.operators)
+        before = self._expected(self._undivided.graph)
+        if before is None or not self._able:
+            return []
+        search = DivisionSearch(setting.soc, self._able, self._run, before.makespan, left=tries(count))
+        search.search()
+        return [division for _, division in search.ranked]
+
+    def _run(self, division: Division) -> float | None:
+        graph = self._graphs.graph(division)
+        run = None if graph is None else self._expected(graph)
+        return None if run is None else run.makespan
+
+    def _expected(self, graph: PartitionGraph) -> Execution | None:
+        try:
+            return expected_run(PartialLowering(setting=self._graphs.setting, graph=graph, kernels={}))
+        except StepError:
+            return None
+
+    def _tried(self, division: Division) -> _Tried | None:
+        """The division lowered; None where it does not fit, or was lowered before."""
+        if division in self._seen:
+            return None
+        self._seen.append(division)
+        graph = self._graphs.graph(division)
+        if graph is None:
+            return None
+        try:
+            return _Tried(division=division, lowered=self._lower(graph))
+        except (DoesNotFitError, OrderError, PlacementError, StepError):
+            return None
+
+    def _refined(self, best: _Tried) -> _Tried:
+        """The best of divisions with other shares of single operators, those that take longest first."""
+        left = REFINED // max(len(best.lowered.model.operators), 1)
+        ranked = sorted(self._able.values(), key=lambda each: -each.seconds[each.instance])
+        for each in ranked:
+            for division in self._changed(best.division, each):
+                if left <= 0:
+                    return best
+                found, left = self._tried(division), left - 1
+                if found is not None and found.makespan < best.makespan * (1 - GAIN):
+                    best = found
+        return best
+
+    def _changed(self, division: Division, each: Divisible) -> Iterator[Mapping[str, Cut]]:
+        id = each.operator.id
+        if id in division:
+            for cut in cuts(each, self._graphs.setting.soc):
+                if cut != division[id]:
+                    yield {**division, id: cut}
+            yield {name: cut for name, cut in division.items() if name != id}
+
+
+def _with_bound(lowered: Lowered, undivided: Lowered) -> Lowered:
+    """The lowering with the bound of any division that the whole operators have, and the undivided run."""
+    run, before = lowered.execution, undivided.execution
+    assert run is not None
+    assert before is not None
+    bound = min(run.division_bound, before.division_bound)
+    execution = evolve(run, division_bound=bound, undivided=before.makespan)
+    return evolve(lowered, execution=execution, attempts=(*undivided.attempts, *lowered.attempts))

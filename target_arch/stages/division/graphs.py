@@ -1,0 +1,150 @@
+"""The partitions of a divided model: slices where their shares say, everything else where it was."""
+
+from collections.abc import Mapping
+
+from attrs import define, evolve, field
+
+from target_arch.backend.contract import Backend
+from target_arch.diagnostics import Diagnostic
+from target_arch.plan.division import Cut, Division
+from target_arch.plan.model import Operator
+from target_arch.plan.partitions import Candidate, Choice, Cost, PartitionGraph
+from target_arch.stages.division.rewriting import Divided, divided
+from target_arch.stages.errors import PlacementError
+from target_arch.stages.placement.candidates import CandidateTable, Estimate, PlacementTask
+from target_arch.stages.placement.grouping import Grouping
+from target_arch.stages.placement.rules import Rules
+from target_arch.stages.setting import Setting
+
+
+@define(kw_only=True, eq=False)
+class DividedGraphs:
+    """Makes graphs of a placed model with some of its operators divided. What a slice costs is asked once."""
+
+    base: PartitionGraph = field(repr=False)
+    setting: Setting
+    backends: Mapping[str, Backend] = field(repr=False)
+    rules: Rules
+    _known: dict[tuple[object, ...], Mapping[str, Estimate]] = field(factory=dict, repr=False)
+
+    @property
+    def order(self) -> tuple[Operator, ...]:
+        """The operators of the model as they are placed, in the order of their run."""
+        return tuple(each for partition in self.base.partitions for each in partition.operators)
+
+    def graph(self, division: Division) -> PartitionGraph | None:
+        """The graph with these operators divided; None where an instance does not take its share."""
+        homes = {choice.operator: choice.instance for choice in self.base.choices}
+        made = divided(self.base.model, self.order, division, {**homes, "": self.setting.soc.host.name})
+        answers = self._answers(made, division)
+        choices: dict[str, Choice] = {}
+        for operator in made.model.operators:
+            choice = self._choice(operator, made, answers, division)
+            if choice is None:
+                return None
+            choices[operator.id] = choice
+        grouping = Grouping(model=made.model, setting=self.setting, backends=self.backends)
+        return PartitionGraph(
+            model=made.model,
+            partitions=grouping.partitions(made.model.operators, choices),
+            choices=tuple(choices[operator.id] for operator in made.model.operators),
+            facts=self.base.facts,
+        )
+
+    def _choice(
+        self,
+        operator: Operator,
+        made: Divided,
+        answers: Mapping[str, Mapping[str, Estimate]],
+        division: Division,
+    ) -> Choice | None:
+        part = made.model.slices.get(operator.id)
+        if part is None and operator.id not in answers:
+            return self.base.choice(operator.id)
+        found = answers[operator.id]
+        if part is None:
+            where, reason = made.helpers[operator.id], "bytes of neighbours that are divided"
+            if found[where].refusal is not None:
+                where = self.setting.soc.host.name
+        else:
+            where, cut = made.wanted[operator.id], division[part.operator]
+            reason = _reason(cut, part.stop - part.start)
+        if found[where].refusal is not None:
+            return None
+        return Choice(
+            operator=operator.id,
+            instance=where,
+            reason=reason,
+            candidates=tuple(_candidate(name, answer) for name, answer in found.items()),
+        )
+
+    def _answers(self, made: Divided, division: Division) -> dict[str, Mapping[str, Estimate]]:
+        """The estimates of everything that the model of the file does not have, by operator and instance."""
+        known = self.base.model.numbers
+        fresh = [operator for operator in made.model.operators if operator.id not in known]
+        keys = {operator.id: _key(operator, made) for operator in fresh}
+        asked = {keys[operator.id]: operator for operator in fresh if keys[operator.id] not in self._known}
+        if asked:
+            model = evolve(made.model, operators=tuple(asked.values()))
+            table = CandidateTable(
+                PlacementTask(
+                    model=model,
+                    setting=self.setting,
+                    backends=self.backends,
+                    rules=Rules(left_out=self.rules.left_out),
+                    order=self.setting.soc.partitioning,
+                )
+            )
+            self._known |= {key: table.answers[operator.id] for key, operator in asked.items()}
+        return {id: self._allowed(id, made, self._known[key]) for id, key in keys.items()}
+
+    def _allowed(self, id: str, made: Divided, answers: Mapping[str, Estimate]) -> Mapping[str, Estimate]:
+        """The answers, and the refusals that the whole operator met by a rule. A slice takes at least its
+        share of the time of the whole operator.
+        """
+        part = made.model.slices.get(id)
+        if part is None:
+            return answers
+        whole = {each.instance: each for each in self.base.choice(part.operator).candidates}
+        extent = self.base.model.tensors[self.base.operator(part.operator).output].shape[part.axis]
+        share = len(part.places) / extent
+        return {name: _bounded(answer, whole[name], share) for name, answer in answers.items()}
+
+
+def _bounded(answer: Estimate, whole: Candidate, share: float) -> Estimate:
+    if answer.compute is None:
+        return answer
+    if whole.cost is None:
+        return Estimate(refusal=whole.refusal)
+    return evolve(answer, compute=max(answer.compute, whole.cost.compute * share))
+
+
+def as_placed(graph: PartitionGraph, rules: Rules, wanted: Rules) -> PartitionGraph:
+    """The graph, where rules are those under which it was made. Raises PlacementError for others: a division
+    is not placed again.
+    """
+    if wanted == rules:
+        return graph
+    message = "a divided model is not placed again"
+    raise PlacementError([Diagnostic(rule="does-not-fit", place=graph.model.name, message=message)])
+
+
+def _key(operator: Operator, made: Divided) -> tuple[object, ...]:
+    """The facts that estimates of an operator depend on."""
+    tensors = made.model.tensors
+    part = made.model.slices.get(operator.id)
+    shapes = tuple(tensors[name].shape for name in (*operator.inputs, *operator.constants, operator.output))
+    same = operator.kind if part is None else part.operator
+    return (same, tensors[operator.output].dtype, shapes, tuple(sorted(operator.attributes.items())))
+
+
+def _candidate(name: str, answer: Estimate) -> Candidate:
+    if answer.compute is None:
+        return Candidate(instance=name, refusal=answer.refusal)
+    cost = Cost(compute=answer.compute, measured=answer.measured, energy=answer.energy)
+    return Candidate(instance=name, cost=cost)
+
+
+def _reason(cut: Cut, places: int) -> str:
+    shares = ", ".join(f"{share.stop - share.start} on `{share.instance}`" for share in cut.shares)
+    return f"{places} places of `{cut.operator}`, which is divided: {shares}"

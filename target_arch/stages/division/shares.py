@@ -1,0 +1,119 @@
+"""Shares of an operator for instances: equal ones for instances that are as fast, else in proportion to their
+speed.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import gcd, lcm, prod
+
+from attrs import field, frozen
+
+from target_arch.plan.division import Cut, Share
+from target_arch.plan.model import DTYPE_BYTES, Model, Operator
+from target_arch.plan.partitions import PartitionGraph
+from target_arch.soc.model import SoC
+from target_arch.stages.division.axes import axis_of
+
+PIECES = (2, 4, 8)
+"""In how many pieces one instance computes an operator, so that its neighbours begin before it ends."""
+SLOWEST = 16.0
+"""How many times as long as on the fastest one an instance may take for an operator of which it gets a share.
+"""
+
+
+@frozen(kw_only=True)
+class Divisible:
+    """An operator that may be divided: the axis, how many places that has, and in multiples of how many it is
+    divided so that slices begin at aligned bytes. `seconds` are those of the whole operator by instance.
+    """
+
+    operator: Operator
+    axis: int
+    extent: int
+    unit: int
+    instance: str
+    seconds: Mapping[str, float] = field(repr=False)
+
+    def cut(self, instances: Sequence[str], weights: Sequence[float]) -> Cut | None:
+        """Shares in that order of the instances and in proportion to the weights; without those that would be
+        empty. None where that leaves no division.
+        """
+        units, total = self.extent // self.unit, sum(weights)
+        ends, done = [], 0.0
+        for weight in weights:
+            done += weight
+            ends.append(round(units * done / total) * self.unit)
+        ends[-1] = self.extent
+        pairs = zip(instances, (0, *ends), ends, strict=False)
+        shares = tuple(Share(instance=each, start=a, stop=b) for each, a, b in pairs if a < b)
+        return Cut(operator=self.operator.id, axis=self.axis, shares=shares) if len(shares) > 1 else None
+
+    def pieces(self, count: int) -> Cut | None:
+        """So many equal pieces for the instance on which it is."""
+        return self.cut([self.instance] * count, [1.0] * count)
+
+    def spread(self, instances: Sequence[str], pieces: int = 1) -> Cut | None:
+        """Shares for these instances by their speed, each in so many pieces."""
+        weights = [1 / max(self.seconds[name], 1e-12) for name in instances]
+        names = [name for name in instances for _ in range(pieces)]
+        return self.cut(names, [weight / pieces for weight in weights for _ in range(pieces)])
+
+    @property
+    def able(self) -> tuple[str, ...]:
+        """The instances that may get a share, the fastest first; its own goes before others as fast."""
+        limit = min(self.seconds.values()) * SLOWEST
+        ranked = sorted(self.seconds, key=lambda name: (self.seconds[name], name != self.instance))
+        return tuple(name for name in ranked if self.seconds[name] <= limit)
+
+
+def divisible(graph: PartitionGraph, alignments: Mapping[str, int]) -> dict[str, Divisible]:
+    """The operators of a placed model that may be divided, by id."""
+    found = {}
+    for choice in graph.choices:
+        operator = graph.operator(choice.operator)
+        axis = axis_of(operator, graph.model)
+        seconds = {each.instance: each.cost.compute for each in choice.candidates if each.cost is not None}
+        if axis is not None and choice.instance in seconds:
+            found[operator.id] = Divisible(
+                operator=operator,
+                axis=axis.axis,
+                extent=axis.extent,
+                unit=_unit(operator, graph.model, axis.axis, lcm(*alignments.values())),
+                instance=choice.instance,
+                seconds=seconds,
+            )
+    return found
+
+
+def _unit(operator: Operator, model: Model, axis: int, alignment: int) -> int:
+    """The fewest places whose bytes are a multiple of the alignment; 1 where that leaves no division."""
+    out = model.tensors[operator.output]
+    place = prod(out.shape[axis + 1 :]) * DTYPE_BYTES[out.dtype]
+    unit = alignment // gcd(alignment, place)
+    return unit if 2 * unit <= out.shape[axis] else 1
+
+
+def alike(soc: SoC, name: str) -> tuple[str, ...]:
+    """The instances of the same target_arch."""
+    arch = soc.instance(name).arch
+    return tuple(each.name for each in soc.instances if each.arch.name == arch.name)
+
+
+def cuts(each: Divisible, soc: SoC) -> Iterator[Cut]:
+    """Ways to divide an operator, each once: among instances alike, among unlike ones, in pieces."""
+    seen: set[Cut] = set()
+    for cut in _every(each, soc):
+        if cut is not None and cut not in seen:
+            seen.add(cut)
+            yield cut
+
+
+def _every(each: Divisible, soc: SoC) -> Iterator[Cut | None]:
+    group = [name for name in alike(soc, each.instance) if name in each.seconds]
+    if len(group) > 1:
+        yield each.spread(group)
+        yield each.spread(group, 2)
+    able = each.able
+    for count in range(2, len(able) + 1):
+        yield each.spread(able[:count])
+    for count in PIECES:
+        yield each.pieces(count)

@@ -1,0 +1,90 @@
+"""Operators divided over instances: the same bytes in less time, and everything that shows it."""
+
+from pathlib import Path
+
+import pytest
+from attrs import asdict
+
+from target_arch.api.views.times import measured
+from target_arch.pipeline import CompileRequest, compile_model
+from target_arch.pipeline.compilation import CompiledModel
+from target_arch.plan.division import Divide
+from target_arch.plan.manifest.operators import SliceEntry
+from target_arch.plan.printed.text import counted_operators, simulated_run
+from target_arch.run.bundles.write import write_bundle
+from target_arch.run.executables.executable import build
+from target_arch.run.execute.programs import run_frames
+from target_arch.run.references.find import reference_for
+from target_arch.run.verification.layers import verify_layers
+from target_arch.soc import read_soc
+from tests.e2e.conftest import DIGITS
+
+
+def _compiled(divide: Divide) -> CompiledModel:
+    return compile_model(CompileRequest(model_path=DIGITS, soc=read_soc("zynq_edge"), divide=divide))
+
+
+@pytest.fixture(scope="module")
+def undivided() -> CompiledModel:
+    return _compiled(Divide.NEVER)
+
+
+@pytest.fixture(scope="module")
+def divided() -> CompiledModel:
+    return _compiled(Divide.AUTO)
+
+
+@pytest.fixture(scope="module")
+def bundle(divided: CompiledModel, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("divided") / "bundle"
+    write_bundle(divided.bundle, folder)
+    return folder
+
+
+def test_outputs_are_those_of_the_whole_operators(
+    undivided: CompiledModel, bundle: Path, tmp_path: Path
+) -> None:
+    write_bundle(undivided.bundle, tmp_path / "whole")
+    frames = reference_for(DIGITS).frames(20, seed=3)
+    packed = tuple(b"".join(part.tobytes() for part in frame) for frame in frames)
+    assert run_frames(build(bundle), packed) == run_frames(build(tmp_path / "whole"), packed)
+
+
+def test_a_divided_run_is_shorter(undivided: CompiledModel, divided: CompiledModel) -> None:
+    before, after = undivided.execution, divided.execution
+    assert before is not None
+    assert after is not None
+    assert after.makespan < 0.95 * before.makespan
+    assert after.undivided == before.makespan
+    assert after.division_bound <= before.division_bound
+    assert "; 112 us undivided; " in simulated_run(after)
+
+
+def test_the_manifest_says_what_is_a_slice_of_what(divided: CompiledModel) -> None:
+    entries = {entry.id: entry for entry in divided.manifest.operators}
+    for id, part in divided.model.slices.items():
+        assert entries[id].slice_of == SliceEntry(**asdict(part))
+        assert entries[id].reason.startswith(
+            f"{len(part.places)} places of `{part.operator}`, which is divided"
+        )
+    assert {id: entries[id].link_of for id in divided.model.links} == divided.model.links
+    assert counted_operators(divided.model).startswith("10 operators, ")
+
+
+def test_every_layer_is_right(divided: CompiledModel, bundle: Path) -> None:
+    layers = verify_layers(divided, reference_for(DIGITS), bundle, count=2, seed=0)
+    assert all(layer.passed for layer in layers.layers)
+    assert not layers.unlike
+
+
+def test_times_have_the_shares_of_divided_operators(divided: CompiledModel, bundle: Path) -> None:
+    times = measured(bundle, None)
+    assert {share.operator for share in times.shares} == {
+        part.operator for part in divided.model.slices.values()
+    }
+    assert sum(share.slices for share in times.shares) == len(divided.model.slices)
+    assert "divided operator" in str(times)
+
+
+def test_the_same_input_gives_the_same_bytes(divided: CompiledModel) -> None:
+    assert _compiled(Divide.AUTO).bundle == divided.bundle
