@@ -29,14 +29,14 @@ static ta_status each_row(const ta_runtime *rt, ta_ref where, const ta_copy *cop
 
 static ta_status clean_source(const ta_runtime *rt, const ta_copy *copy)
 {
-    if ((copy->cache & TA_CACHE_CLEAN_SOURCE) == 0)
+    if ((copy->cache & (uint32_t)TA_CACHE_CLEAN_SOURCE) == 0u)
         return TA_OK;
     return each_row(rt, copy->source, copy, copy->source_stride, 1);
 }
 
 static ta_status invalidate_target(const ta_runtime *rt, const ta_copy *copy)
 {
-    if ((copy->cache & TA_CACHE_INVALIDATE_TARGET) == 0)
+    if ((copy->cache & (uint32_t)TA_CACHE_INVALIDATE_TARGET) == 0u)
         return TA_OK;
     return each_row(rt, copy->target, copy, copy->target_stride, 0);
 }
@@ -45,7 +45,8 @@ static ta_status invalidate_target(const ta_runtime *rt, const ta_copy *copy)
 static uint32_t next_on(const ta_runtime *rt, uint32_t timeline)
 {
     uint32_t step = rt->progress[timeline].cursor;
-    while (rt->bundle->steps[step].event.timeline != timeline || rt->bundle->steps[step].kind == TA_STEP_WAIT)
+    while (rt->bundle->steps[step].event.timeline != timeline ||
+           rt->bundle->steps[step].kind == (uint32_t)TA_STEP_WAIT)
         step++;
     return step;
 }
@@ -58,7 +59,7 @@ static ta_status outcome(const ta_runtime *rt, const ta_step *step)
         return invalidate_target(rt, &rt->bundle->copies[step->index]);
     if (instance->driver == NULL)
         return TA_OK;
-    const uint32_t number = (uint32_t)(instance - rt->soc->instances);
+    const uint32_t number = step->event.timeline - rt->soc->channel_count;
     const ta_status status = instance->driver->poll(rt->port, number);
     /* It signalled, yet denies being done, or that there was a command: then it was reset. */
     return status == TA_ERROR_BUSY || status == TA_ERROR_STATE ? TA_ERROR_DEVICE : status;
@@ -106,7 +107,7 @@ static ta_status start_command(const ta_runtime *rt, const ta_dispatch *dispatch
 
 static ta_status submit(const ta_runtime *rt, const ta_step *step)
 {
-    if (step->kind == TA_STEP_COPY)
+    if (step->kind == (uint32_t)TA_STEP_COPY)
         return rt->port->copy_async(rt->port, step->event.timeline, &rt->bundle->copies[step->index]);
     const ta_dispatch *dispatch = &rt->bundle->dispatches[step->index];
     const ta_driver *driver = rt->soc->instances[dispatch->instance].driver;
@@ -162,12 +163,11 @@ static ta_status execute_dispatch(ta_runtime *rt, const ta_step *step)
 ta_status ta_execute(ta_runtime *rt, uint32_t index)
 {
     const ta_step *step = &rt->bundle->steps[index];
-    ta_status status = TA_ERROR_ARGUMENT;
-    if (step->kind == TA_STEP_WAIT)
-        status = ta_settle(rt, step->event.timeline, step->event.value, rt->timeout_us);
-    else if (step->kind == TA_STEP_COPY)
-        status = execute_copy(rt, step);
-    else if (step->kind == TA_STEP_DISPATCH)
-        status = execute_dispatch(rt, step);
-    return status;
+    if (step->kind == (uint32_t)TA_STEP_WAIT)
+        return ta_settle(rt, step->event.timeline, step->event.value, rt->timeout_us);
+    if (step->kind == (uint32_t)TA_STEP_COPY)
+        return execute_copy(rt, step);
+    if (step->kind == (uint32_t)TA_STEP_DISPATCH)
+        return execute_dispatch(rt, step);
+    return TA_ERROR_ARGUMENT;
 }

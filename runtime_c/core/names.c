@@ -16,8 +16,8 @@ const char *ta_status_name(ta_status status)
     case TA_ERROR_BUSY: return "TA_ERROR_BUSY";
     case TA_ERROR_CORRUPT: return "TA_ERROR_CORRUPT";
     case TA_ERROR_DEADLINE: return "TA_ERROR_DEADLINE";
+    default: return "unknown";
     }
-    return "unknown";
 }
 
 const char *ta_failed_device(const ta_runtime *rt)
@@ -25,14 +25,14 @@ const char *ta_failed_device(const ta_runtime *rt)
     if (rt->failed_step == TA_NO_STEP || rt->bundle == NULL)
         return NULL;
     const ta_step *step = &rt->bundle->steps[rt->failed_step];
-    if (step->kind == TA_STEP_LOAD)
+    if (step->kind == (uint32_t)TA_STEP_LOAD)
         return rt->soc->instances[rt->bundle->loads[step->index].instance].name;
     if (step->event.timeline < rt->soc->channel_count)
         return rt->soc->channels[step->event.timeline].name;
     if (step->event.timeline != TA_TIMELINE_NONE)
         return rt->soc->instances[step->event.timeline - rt->soc->channel_count].name;
     for (uint32_t i = 0; i < rt->soc->instance_count; i++)
-        if (rt->soc->instances[i].is_host)
+        if (rt->soc->instances[i].is_host != 0u)
             return rt->soc->instances[i].name; /* a synchronous step */
     return NULL;
 }

@@ -23,7 +23,7 @@ uint32_t ta_crc32(const uint8_t *bytes, uint32_t count)
     for (uint32_t i = 0; i < count; i++) {
         crc ^= bytes[i];
         for (int bit = 0; bit < 8; bit++)
-            crc = (crc >> 1) ^ ((crc & 1u) != 0 ? 0xedb88320u : 0u);
+            crc = (crc >> 1u) ^ ((crc & 1u) != 0u ? 0xedb88320u : 0u);
     }
     return crc ^ 0xffffffffu;
 }

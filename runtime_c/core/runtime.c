@@ -15,7 +15,7 @@ static ta_status first_failure(ta_status earlier, ta_status later)
 static uint32_t load_steps(const ta_bundle *bundle)
 {
     uint32_t count = 0;
-    while (count < bundle->step_count && bundle->steps[count].kind == TA_STEP_LOAD)
+    while (count < bundle->step_count && bundle->steps[count].kind == (uint32_t)TA_STEP_LOAD)
         count++;
     return count;
 }
@@ -24,7 +24,7 @@ static ta_status bring_up(const ta_runtime *rt, const ta_load *load)
 {
     const ta_instance_info *instance = &rt->soc->instances[load->instance];
     ta_status status = TA_OK;
-    if (instance->is_host)
+    if (instance->is_host != 0u)
         return TA_OK; /* it is what executes this */
     if (load->image != NULL && ta_crc32(load->image, load->image_bytes) != load->image_crc32)
         return TA_ERROR_IMAGE;
@@ -159,7 +159,7 @@ static void quiesce(ta_runtime *rt, uint32_t timeline, uint32_t timeout_us)
 static void abandon(ta_runtime *rt, ta_status reason)
 {
     /* After a timeout something must be cancelled anyway, so nothing else is waited for. */
-    const uint32_t timeout_us = reason == TA_ERROR_TIMEOUT ? 0 : rt->timeout_us;
+    const uint32_t timeout_us = reason == TA_ERROR_TIMEOUT ? 0u : rt->timeout_us;
     for (uint32_t t = 0; t < rt->soc->timeline_count; t++)
         quiesce(rt, t, timeout_us);
 }
@@ -173,12 +173,15 @@ static int all_there(const ta_bundle *bundle, const ta_tensor *tensors, uint32_t
     return 1;
 }
 
+static ta_status watched(ta_runtime *rt, uint32_t step)
+{
+    return rt->watch != NULL ? rt->watch(rt->watch_context, step) : TA_OK;
+}
+
 static ta_status execute_all(ta_runtime *rt)
 {
-    for (uint32_t i = load_steps(rt->bundle);; i++) {
-        ta_status status = rt->watch != NULL ? rt->watch(rt->watch_context, i) : TA_OK;
-        if (i == rt->bundle->step_count)
-            return status == TA_OK ? settle_all(rt) : status;
+    for (uint32_t i = load_steps(rt->bundle); i < rt->bundle->step_count; i++) {
+        ta_status status = watched(rt, i);
         if (status == TA_OK)
             status = ta_execute(rt, i);
         if (status != TA_OK) {
@@ -186,6 +189,8 @@ static ta_status execute_all(ta_runtime *rt)
             return status;
         }
     }
+    const ta_status status = watched(rt, rt->bundle->step_count);
+    return status == TA_OK ? settle_all(rt) : status;
 }
 
 static uint64_t now(const ta_port *port)

@@ -41,7 +41,7 @@ static int has_events(const ta_port *port)
 
 static int host_sees(const checked *c, uint32_t arena)
 {
-    return c->soc->memories[c->bundle->arenas[arena].memory].host_visible != 0;
+    return c->soc->memories[c->bundle->arenas[arena].memory].host_visible != 0u;
 }
 
 static ta_status check_soc(const ta_soc *soc)
@@ -51,33 +51,33 @@ static ta_status check_soc(const ta_soc *soc)
         return TA_ERROR_ARGUMENT;
     if (soc->channel_count > soc->timeline_count || soc->instance_count != soc->timeline_count - soc->channel_count)
         return TA_ERROR_ARGUMENT;
-    if (soc->memories == NULL || soc->instances == NULL || (soc->channel_count != 0 && soc->channels == NULL))
+    if (soc->memories == NULL || soc->instances == NULL || (soc->channel_count != 0u && soc->channels == NULL))
         return TA_ERROR_ARGUMENT;
     for (uint32_t i = 0; i < soc->instance_count; i++) {
         const ta_instance_info *instance = &soc->instances[i];
-        hosts += instance->is_host != 0;
-        if (instance->is_host && instance->load_process != TA_LOAD_LINKED)
+        hosts += instance->is_host != 0u ? 1u : 0u;
+        if (instance->is_host != 0u && instance->load_process != (uint32_t)TA_LOAD_LINKED)
             return TA_ERROR_ARGUMENT;
         if (instance->timeline != soc->channel_count + i)
             return TA_ERROR_ARGUMENT;
-        if (instance->observed_count != 0 && instance->observed == NULL)
+        if (instance->observed_count != 0u && instance->observed == NULL)
             return TA_ERROR_ARGUMENT;
         for (uint32_t j = 0; j < instance->observed_count; j++)
             if (instance->observed[j].memory >= soc->memory_count)
                 return TA_ERROR_ARGUMENT;
     }
-    return require(hosts == 1);
+    return require(hosts == 1u);
 }
 
 static ta_status check_tables(const ta_bundle *b)
 {
-    if ((b->arena_count != 0 && b->arenas == NULL) || (b->load_count != 0 && b->loads == NULL))
+    if ((b->arena_count != 0u && b->arenas == NULL) || (b->load_count != 0u && b->loads == NULL))
         return TA_ERROR_ARGUMENT;
-    if ((b->copy_count != 0 && b->copies == NULL) || (b->dispatch_count != 0 && b->dispatches == NULL))
+    if ((b->copy_count != 0u && b->copies == NULL) || (b->dispatch_count != 0u && b->dispatches == NULL))
         return TA_ERROR_ARGUMENT;
-    if ((b->input_count != 0 && b->inputs == NULL) || (b->output_count != 0 && b->outputs == NULL))
+    if ((b->input_count != 0u && b->inputs == NULL) || (b->output_count != 0u && b->outputs == NULL))
         return TA_ERROR_ARGUMENT;
-    return require(b->step_count == 0 || b->steps != NULL);
+    return require(b->step_count == 0u || b->steps != NULL);
 }
 
 /* The address of an arena, or where the host does not see it, its distance from the start of the memory. Bytes that
@@ -97,7 +97,17 @@ static int is_constant(const ta_arena *arena)
 
 static int can_be_lent(const ta_lent *lent)
 {
-    return lent->start != NULL && lent->alignment != 0 && (lent->alignment & (lent->alignment - 1u)) == 0;
+    return lent->start != NULL && lent->alignment != 0u && (lent->alignment & (lent->alignment - 1u)) == 0u;
+}
+
+/* How many of the three say where the bytes are. */
+static uint32_t kinds_of_place(const ta_arena *arena)
+{
+    uint32_t count = 0;
+    count += arena->base != NULL ? 1u : 0u;
+    count += arena->base_const != NULL ? 1u : 0u;
+    count += arena->lent != NULL ? 1u : 0u;
+    return count;
 }
 
 static ta_status check_arenas(const checked *c)
@@ -107,12 +117,12 @@ static ta_status check_arenas(const checked *c)
         if (arena->memory >= c->soc->memory_count)
             return TA_ERROR_ARGUMENT;
         const ta_memory_info *memory = &c->soc->memories[arena->memory];
-        const int backed = (arena->base != NULL) + (arena->base_const != NULL) + (arena->lent != NULL);
+        const uint32_t backed = kinds_of_place(arena);
         if (arena->lent != NULL && !can_be_lent(arena->lent))
             return TA_ERROR_ARGUMENT;
-        if (arena->bytes != 0 && backed != (memory->host_visible != 0))
+        if (arena->bytes != 0u && backed != (memory->host_visible != 0u ? 1u : 0u))
             return TA_ERROR_ARGUMENT;
-        if (memory->cache_line != 0 && ((start_of(arena) | arena->bytes) & (memory->cache_line - 1u)) != 0)
+        if (memory->cache_line != 0u && ((start_of(arena) | arena->bytes) & (memory->cache_line - 1u)) != 0u)
             return TA_ERROR_ARGUMENT;
         if ((uint64_t)arena->device_offset + arena->bytes > memory->bytes)
             return TA_ERROR_ARGUMENT;
@@ -123,9 +133,10 @@ static ta_status check_arenas(const checked *c)
 /* Are `rows` runs of `row_bytes`, `stride` apart, inside the arena? */
 static int inside(const checked *c, ta_ref where, uint32_t row_bytes, uint32_t rows, uint32_t stride)
 {
-    if (where.arena >= c->bundle->arena_count || rows == 0 || row_bytes == 0)
+    if (where.arena >= c->bundle->arena_count || rows == 0u || row_bytes == 0u)
         return 0;
-    const uint64_t runs = (uint64_t)(rows - 1u) * stride; /* below 2^64 - 2^33: the sum cannot wrap */
+    const uint64_t gaps = (uint64_t)rows - 1u;
+    const uint64_t runs = gaps * stride; /* below 2^64 - 2^33: the sum cannot wrap */
     return where.offset + runs + row_bytes <= c->bundle->arenas[where.arena].bytes;
 }
 
@@ -149,22 +160,24 @@ static ta_status check_load(const checked *c, const ta_step *step)
     if (step->index >= c->bundle->load_count || step->event.timeline != TA_TIMELINE_NONE)
         return TA_ERROR_ARGUMENT;
     const ta_load *load = &c->bundle->loads[step->index];
-    if (load->instance >= c->soc->instance_count || (load->image == NULL) != (load->image_bytes == 0))
+    if (load->instance >= c->soc->instance_count || (load->image == NULL) != (load->image_bytes == 0u))
         return TA_ERROR_ARGUMENT;
     const ta_instance_info *instance = &c->soc->instances[load->instance];
     const int takes = ta_takes_program(instance->load_process);
     if (load->image != NULL && !takes)
         return TA_ERROR_ARGUMENT;
-    if (instance->is_host)
+    if (instance->is_host != 0u)
         return TA_OK;
     return need((c->port->load != NULL || !takes) && c->port->start != NULL && c->port->stop != NULL);
 }
 
 static ta_status check_caches(const checked *c, const ta_copy *copy)
 {
-    const int clean = (copy->cache & TA_CACHE_CLEAN_SOURCE) && host_sees(c, copy->source.arena);
-    const int invalidate = (copy->cache & TA_CACHE_INVALIDATE_TARGET) && host_sees(c, copy->target.arena);
-    return need((!clean || c->port->cache_clean) && (!invalidate || c->port->cache_invalidate));
+    const uint32_t clean = copy->cache & (uint32_t)TA_CACHE_CLEAN_SOURCE;
+    const uint32_t invalidate = copy->cache & (uint32_t)TA_CACHE_INVALIDATE_TARGET;
+    if (clean != 0u && c->port->cache_clean == NULL && host_sees(c, copy->source.arena))
+        return TA_ERROR_UNSUPPORTED;
+    return need(invalidate == 0u || c->port->cache_invalidate != NULL || !host_sees(c, copy->target.arena));
 }
 
 static ta_status check_copy(const checked *c, const ta_step *step)
@@ -176,7 +189,7 @@ static ta_status check_copy(const checked *c, const ta_step *step)
         return TA_ERROR_ARGUMENT;
     if (!inside(c, copy->target, copy->row_bytes, copy->rows, copy->target_stride))
         return TA_ERROR_ARGUMENT;
-    if (copy->rows > 1 && copy->target_stride < copy->row_bytes)
+    if (copy->rows > 1u && copy->target_stride < copy->row_bytes)
         return TA_ERROR_ARGUMENT; /* rows would overwrite each other */
     const uint64_t gaps = copy->rows - 1u;
     const uint64_t read = gaps * copy->source_stride + copy->row_bytes;
@@ -198,7 +211,7 @@ static ta_status check_copy(const checked *c, const ta_step *step)
 static int aligned(const checked *c, ta_ref where, uint32_t alignment)
 {
     const uintptr_t start = start_of(&c->bundle->arenas[where.arena]);
-    return ((start + where.offset) & (alignment - 1u)) == 0;
+    return ((start + where.offset) & (alignment - 1u)) == 0u;
 }
 
 static int serves(const checked *c, ta_ref where, const ta_operand *operand)
@@ -228,14 +241,14 @@ static ta_status check_operands(const checked *c, const ta_dispatch *dispatch)
     const ta_kernel *kernel = dispatch->kernel;
     if (kernel == NULL || dispatch->ref_count != kernel->operand_count || dispatch->ref_count > TA_MAX_OPERANDS)
         return TA_ERROR_ARGUMENT;
-    if (dispatch->ref_count != 0 && (dispatch->refs == NULL || kernel->operands == NULL))
+    if (dispatch->ref_count != 0u && (dispatch->refs == NULL || kernel->operands == NULL))
         return TA_ERROR_ARGUMENT;
     for (uint32_t i = 0; i < dispatch->ref_count; i++)
         if (!serves(c, dispatch->refs[i], &kernel->operands[i]) || writes_itself(dispatch, i))
             return TA_ERROR_ARGUMENT;
     if (dispatch->word_count != kernel->word_count)
         return TA_ERROR_ARGUMENT;
-    return require(dispatch->word_count == 0 || dispatch->words != NULL);
+    return require(dispatch->word_count == 0u || dispatch->words != NULL);
 }
 
 static ta_status check_dispatch(const checked *c, const ta_step *step)
@@ -262,11 +275,11 @@ static ta_status check_event(checked *c, const ta_step *step)
 {
     const ta_event event = step->event;
     if (event.timeline == TA_TIMELINE_NONE)
-        return require(step->kind != TA_STEP_WAIT);
+        return require(step->kind != (uint32_t)TA_STEP_WAIT);
     if (event.timeline >= c->soc->timeline_count)
         return TA_ERROR_ARGUMENT;
-    if (step->kind == TA_STEP_WAIT)
-        return require(event.value != 0 && event.value <= c->issued[event.timeline]);
+    if (step->kind == (uint32_t)TA_STEP_WAIT)
+        return require(event.value != 0u && event.value <= c->issued[event.timeline]);
     c->issued[event.timeline]++;
     return require(event.value == c->issued[event.timeline]);
 }
@@ -277,7 +290,7 @@ static ta_status check_step(checked *c, uint32_t index)
     ta_status status = TA_OK;
     switch (step->kind) {
     case TA_STEP_LOAD:
-        if (index != 0 && c->bundle->steps[index - 1u].kind != TA_STEP_LOAD)
+        if (index != 0u && c->bundle->steps[index - 1u].kind != (uint32_t)TA_STEP_LOAD)
             return TA_ERROR_ARGUMENT; /* LOADs come first */
         status = check_load(c, step);
         break;

@@ -47,8 +47,7 @@ ta_status ta_deadline_set(ta_deadline *deadline, ta_runtime *rt, const ta_due *m
         return TA_ERROR_STATE;
     if (rt->port->now_us == NULL || rt->port->now_us(rt->port, &now) != TA_OK)
         return TA_ERROR_UNSUPPORTED;
-    const int watched = rt->watch == watch_deadline && rt->watch_context == deadline;
-    if (!watched)
+    if (rt->watch != watch_deadline || rt->watch_context != deadline)
         deadline->timeout_us = rt->timeout_us;
     deadline->runtime = rt;
     deadline->models = models;

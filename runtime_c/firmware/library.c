@@ -23,8 +23,8 @@ void *memmove(void *target, const void *source, size_t bytes)
     const uint8_t *from = source;
     if ((uintptr_t)target < (uintptr_t)source)
         return memcpy(target, source, bytes);
-    for (size_t i = bytes; i-- > 0;)
-        to[i] = from[i];
+    for (size_t left = bytes; left > 0u; left--)
+        to[left - 1u] = from[left - 1u];
     return target;
 }
 

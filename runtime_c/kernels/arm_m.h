@@ -29,7 +29,7 @@
 static inline uint32_t ta_word(const void *from)
 {
     uint32_t word;
-    memcpy(&word, from, sizeof word);
+    (void)memcpy(&word, from, sizeof word);
     return word;
 }
 

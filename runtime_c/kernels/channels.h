@@ -18,12 +18,12 @@ static inline void ta_channels_copy(const int8_t *x, int32_t pixels, int32_t cha
 {
     if (some == 8) {
         for (int32_t pixel = 0; pixel < pixels; ++pixel) {
-            memcpy(copy + pixel * 8, x + pixel * channels + from, 8);
+            (void)memcpy(copy + pixel * 8, x + pixel * channels + from, 8);
         }
         return;
     }
     for (int32_t pixel = 0; pixel < pixels; ++pixel) {
-        memcpy(copy + pixel * some, x + pixel * channels + from, (size_t)some);
+        (void)memcpy(copy + pixel * some, x + pixel * channels + from, (size_t)some);
     }
 }
 

@@ -73,7 +73,7 @@ static inline void ta_f32_window(const ta_f32_conv2d *conv, float *panel, const 
         if (from <= start && start + columns * run <= to && conv->dilation_x == 1 && y >= 0 && y < conv->height &&
             left >= 0 && left + columns <= conv->width) {
             const float *at = x + (((int64_t)pixel.image * conv->height + y) * conv->width + left) * run;
-            memcpy(panel, at, (size_t)(columns * run) * sizeof *panel);
+            (void)memcpy(panel, at, (size_t)(columns * run) * sizeof *panel);
             panel += columns * run;
             start += columns * run;
             continue;
@@ -106,14 +106,14 @@ static inline void ta_f32_tile(int32_t rows, float *sums, const float *start, in
 {
     for (int32_t r = 0; r < rows; ++r) {
         float acc[TA_F32_BLOCK];
-        memcpy(acc, start + r * from, sizeof acc);
+        (void)memcpy(acc, start + r * from, sizeof acc);
         for (int32_t k = 0; k < depth; ++k) {
             const float value = x[r * step + k];
             for (int32_t n = 0; n < TA_F32_BLOCK; ++n) {
                 acc[n] += value * w[k * across + n];
             }
         }
-        memcpy(sums + r * TA_F32_BLOCK, acc, sizeof acc);
+        (void)memcpy(sums + r * TA_F32_BLOCK, acc, sizeof acc);
     }
 }
 

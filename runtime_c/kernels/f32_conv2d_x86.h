@@ -64,12 +64,12 @@ static inline void ta_f32_gather(const ta_f32_conv2d *conv, float *to, const flo
     const int32_t values = conv->width * conv->channels, first = column * conv->channels + begin;
     const int32_t lead = ta_f32_within(-first, depth), stop = ta_f32_within(values - first, depth);
     if (y < 0 || y >= conv->height || lead >= stop) {
-        memset(to, 0, (size_t)depth * sizeof *to);
+        (void)memset(to, 0, (size_t)depth * sizeof *to);
         return;
     }
-    memset(to, 0, (size_t)lead * sizeof *to);
-    memcpy(to + lead, image + (int64_t)y * values + first + lead, (size_t)(stop - lead) * sizeof *to);
-    memset(to + stop, 0, (size_t)(depth - stop) * sizeof *to);
+    (void)memset(to, 0, (size_t)lead * sizeof *to);
+    (void)memcpy(to + lead, image + (int64_t)y * values + first + lead, (size_t)(stop - lead) * sizeof *to);
+    (void)memset(to + stop, 0, (size_t)(depth - stop) * sizeof *to);
 }
 
 /* The places of the segments of this part for one pixel, `tall` apart: in the image, or gathered at `to`. */

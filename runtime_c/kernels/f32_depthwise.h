@@ -37,7 +37,7 @@ static inline void ta_f32_dw_block(const ta_f32_taps *taps, const float *x, cons
                                    int32_t column, int32_t kernel, int32_t channels, const float *bias, float *sums)
 {
     float acc[TA_F32_DW_CHANNELS];
-    memcpy(acc, bias, sizeof acc);
+    (void)memcpy(acc, bias, sizeof acc);
     for (int32_t ky = taps->rows; ky > 0; --ky, x += row, w += kernel) {
         const float *value = x, *weight = w;
         for (int32_t kx = taps->columns; kx > 0; --kx, value += column, weight += channels) {
@@ -46,7 +46,7 @@ static inline void ta_f32_dw_block(const ta_f32_taps *taps, const float *x, cons
             }
         }
     }
-    memcpy(sums, acc, sizeof acc);
+    (void)memcpy(sums, acc, sizeof acc);
 }
 
 /* The sum of one channel. */

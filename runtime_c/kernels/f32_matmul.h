@@ -33,7 +33,7 @@ static inline void ta_f32_matmul_blocks(int32_t rows, int32_t whole, int32_t out
     for (int32_t i = 0; i < whole; i += TA_F32_BLOCK) {
         ta_f32_tile(rows, sums, zeros, 0, a, depth, depth, b + i, outputs);
         for (int32_t r = 0; r < rows; ++r) {
-            memcpy(out + (int64_t)r * outputs + i, sums + r * TA_F32_BLOCK, TA_F32_BLOCK * sizeof *sums);
+            (void)memcpy(out + (int64_t)r * outputs + i, sums + r * TA_F32_BLOCK, TA_F32_BLOCK * sizeof *sums);
         }
     }
 }
@@ -56,7 +56,7 @@ static inline void ta_f32_matmul_blocks_x86(int32_t rows, int32_t whole, int32_t
         count = weights.blocks * TA_F32_BLOCK;
         ta_f32_tile_x86(rows, sums, zeros, 0, &values, &weights);
         for (int32_t r = 0; r < rows; ++r) {
-            memcpy(out + (int64_t)r * outputs + i, sums + r * TA_F32_WIDE, (size_t)count * sizeof *sums);
+            (void)memcpy(out + (int64_t)r * outputs + i, sums + r * TA_F32_WIDE, (size_t)count * sizeof *sums);
         }
     }
 }

@@ -45,7 +45,7 @@ static inline void ta_rows_keep(ta_rows *image, int8_t *lines, int32_t first)
 {
     const int32_t from = ta_rows_least(first, image->done);
     if (from > image->first) {
-        memmove(lines, lines + (from - image->first) * image->bytes, (size_t)((image->done - from) * image->bytes));
+        (void)memmove(lines, lines + (from - image->first) * image->bytes, (size_t)((image->done - from) * image->bytes));
         image->first = from;
     }
 }

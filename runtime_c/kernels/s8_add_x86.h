@@ -103,7 +103,7 @@ TA_AVX2_PART __m128i ta_s8_load_avx2(const int8_t *from, int32_t count)
         return _mm_loadl_epi64((const __m128i *)from);
     }
     int8_t line[16] = {0};
-    memcpy(line, from, (size_t)count);
+    (void)memcpy(line, from, (size_t)count);
     return _mm_loadu_si128((const __m128i *)line);
 }
 
@@ -116,7 +116,7 @@ TA_AVX2_PART void ta_s8_store_avx2(int8_t *out, int32_t count, __m128i values)
     } else {
         int8_t line[16];
         _mm_storeu_si128((__m128i *)line, values);
-        memcpy(out, line, (size_t)count);
+        (void)memcpy(out, line, (size_t)count);
     }
 }
 #endif

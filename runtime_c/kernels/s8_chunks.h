@@ -34,7 +34,7 @@ static inline void ta_s8_fill(ta_s8_cell *panel, const int8_t *x, int32_t count)
         vstrbq_p_s8(panel, vldrbq_z_s8(x, some), some);
     }
 #else
-    memcpy(panel, x, (size_t)count);
+    (void)memcpy(panel, x, (size_t)count);
 #endif
 }
 
@@ -54,7 +54,7 @@ static inline void ta_s8_pad(ta_s8_cell *panel, int32_t value, int32_t count)
         vstrbq_p_s8(panel, vdupq_n_s8((int8_t)value), vctp8q((uint32_t)count));
     }
 #else
-    memset(panel, value & 0xff, (size_t)count);
+    (void)memset(panel, value & 0xff, (size_t)count);
 #endif
 }
 

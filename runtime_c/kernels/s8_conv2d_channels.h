@@ -41,7 +41,7 @@ static inline void ta_s8_sum_pixels(const ta_s8_conv2d *conv, const ta_s8_cell *
         ta_s8_tile(rows, tile, from ? to : bias + n, from ? width : 0, panel, depth,
                    w + n * conv->depth + from * TA_S8_BLOCK, TA_S8_BLOCK * conv->depth, blocks, conv->narrow);
         for (int32_t r = 0; r < rows; ++r, to += width) {
-            memcpy(to, tile + r * TA_S8_OUTPUTS, (size_t)(blocks * TA_S8_BLOCK) * sizeof *to);
+            (void)memcpy(to, tile + r * TA_S8_OUTPUTS, (size_t)(blocks * TA_S8_BLOCK) * sizeof *to);
         }
     }
 }
@@ -78,7 +78,7 @@ TA_PART void ta_s8_finish_sums(const ta_s8_conv2d *conv, const ta_s8_end *end, c
             const int32_t wide = width - n < TA_S8_OUTPUTS ? width - n : TA_S8_OUTPUTS;
             const int32_t count = conv->outputs - n < TA_S8_OUTPUTS ? conv->outputs - n : TA_S8_OUTPUTS;
             for (int32_t r = 0; r < rows; ++r) {
-                memcpy(tile + r * TA_S8_OUTPUTS, sums + r * width + n, (size_t)wide * sizeof *sums);
+                (void)memcpy(tile + r * TA_S8_OUTPUTS, sums + r * width + n, (size_t)wide * sizeof *sums);
             }
             ta_s8_finish(end, n, rows, count, tile, TA_S8_OUTPUTS, out, (int64_t)first * conv->apart, conv->apart);
         }

@@ -96,7 +96,7 @@ static inline void ta_s8_dw_sums(const ta_s8_taps *taps, int32_t *sums, int32_t 
 #else
     for (int32_t pixel = 0, from = 0; pixel < pixels; ++pixel, from += taps->step, sums += TA_DW_GROUP) {
         const int8_t *w = taps->w;
-        memcpy(sums, taps->bias, TA_DW_GROUP * sizeof *sums);
+        (void)memcpy(sums, taps->bias, TA_DW_GROUP * sizeof *sums);
         for (int32_t t = 0; t < taps->taps; t += 2, w += 2 * TA_DW_GROUP) {
             const int8_t *one = taps->at[t], *two = taps->at[t + 1];
             ta_s8_dw_pair(taps->conv, sums, one == taps->pad ? one : one + from,
@@ -141,7 +141,7 @@ static inline void ta_s8_dw_place(ta_s8_taps *taps, const int8_t *image, int32_t
 static inline void ta_s8_dw_copy(ta_s8_taps *taps, int8_t *lines, int32_t count)
 {
     for (int32_t t = 0; t < taps->taps; ++t, lines += TA_DW_GROUP) {
-        memcpy(lines, taps->at[t], (size_t)count);
+        (void)memcpy(lines, taps->at[t], (size_t)count);
         taps->at[t] = lines;
     }
 }
@@ -177,7 +177,7 @@ TA_PART void ta_s8_dw_line_of(ta_s8_taps *taps, const ta_s8_end *end, const int8
 #ifdef TA_DW_WHOLE
     int8_t lines[TA_DW_TAPS * TA_DW_GROUP];
     if (count < 8) {
-        memset(lines, 0, sizeof lines);
+        (void)memset(lines, 0, sizeof lines);
         begin = stop = 0;
     }
 #endif
@@ -213,7 +213,7 @@ TA_PART void ta_s8_dw_any(const ta_s8_depthwise *conv, const ta_s8_end *end, con
     taps.conv = conv;
     taps.taps = (conv->kernel_height * conv->kernel_width + 1) / 2 * 2;
     taps.step = (down ? conv->stride_y * conv->width : conv->stride_x) * conv->channels;
-    memset(taps.pad, conv->pad, sizeof taps.pad);
+    (void)memset(taps.pad, conv->pad, sizeof taps.pad);
     for (int32_t n = 0, some; n < conv->channels; n += some) {
         const int32_t left = conv->channels - n;
         some = left >= TA_DW_GROUP ? TA_DW_GROUP : left >= 8 ? 8 : left;

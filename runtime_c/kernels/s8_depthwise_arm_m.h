@@ -102,11 +102,11 @@ TA_PART void ta_s8_dw_line(ta_dw_cell *line, const ta_s8_depthwise *conv, const 
         }
         const int8_t *from = row + (first + i) * conv->channels;
 #ifdef TA_KERNELS_MVE
-        memcpy(line, from, sizeof *line);
+        (void)memcpy(line, from, sizeof *line);
 #else
         const uint32_t four = ta_word(from);
         const int16x2_t pairs[2] = {ta_even(four), ta_odd(four)};
-        memcpy(line, pairs, sizeof *line);
+        (void)memcpy(line, pairs, sizeof *line);
 #endif
     }
 }

@@ -75,7 +75,7 @@ typedef int16_t ta_s8_cell;
 static inline void ta_s8_fill(ta_s8_cell *panel, const int8_t *x, int32_t count)
 {
 #ifdef TA_S8_BYTES
-    memcpy(panel, x, (size_t)count);
+    (void)memcpy(panel, x, (size_t)count);
 #else
     for (int32_t k = 0; k < count; ++k) {
         panel[k] = x[k];
@@ -130,7 +130,7 @@ static inline void ta_s8_widen_sse2(ta_s8_cell *panel, int32_t rows, int32_t dep
 static inline int32_t ta_pair(const int8_t *wide, int32_t k)
 {
     int32_t pair;
-    memcpy(&pair, wide + 2 * k, sizeof pair);
+    (void)memcpy(&pair, wide + 2 * k, sizeof pair);
     return pair;
 }
 
@@ -315,7 +315,7 @@ static inline void ta_s8_tile_portable(int32_t *sums, const int32_t *start, cons
                                        const int8_t *w)
 {
     int32_t acc[TA_S8_BLOCK];
-    memcpy(acc, start, sizeof acc);
+    (void)memcpy(acc, start, sizeof acc);
     for (int32_t k = 0; k < depth; k += 2) {
         const int32_t one = x[k], two = x[k + 1];
         for (int32_t n = 0; n < TA_S8_BLOCK; ++n) {
@@ -323,7 +323,7 @@ static inline void ta_s8_tile_portable(int32_t *sums, const int32_t *start, cons
         }
         w += 2 * TA_S8_BLOCK;
     }
-    memcpy(sums, acc, sizeof acc);
+    (void)memcpy(sums, acc, sizeof acc);
 }
 
 /* sums[r][n] = start[r * step + n] + the sum over `depth` k of panel[r][k] * w[n][k], for `rows` rows (at most

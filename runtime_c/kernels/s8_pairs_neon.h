@@ -158,7 +158,7 @@ TA_NEON_PART int16x4_t ta_s8_four_pairs(const ta_s8_cell *x)
 TA_NEON_PART int16x4_t ta_s8_two_pairs(const ta_s8_cell *x)
 {
     uint32_t four;
-    memcpy(&four, x, sizeof four);
+    (void)memcpy(&four, x, sizeof four);
     return vcreate_s16(four);
 }
 

@@ -43,7 +43,7 @@ TA_AVX2 static inline void ta_s8_offset_avx2(ta_s8_cell *panel, int32_t rows, in
 static inline int32_t ta_s8_cells(const ta_s8_cell *x)
 {
     int32_t four;
-    memcpy(&four, x, sizeof four);
+    (void)memcpy(&four, x, sizeof four);
     return four;
 }
 
@@ -51,7 +51,7 @@ static inline int32_t ta_s8_cells(const ta_s8_cell *x)
 static inline int32_t ta_s8_last(const ta_s8_cell *x)
 {
     uint16_t two;
-    memcpy(&two, x, sizeof two);
+    (void)memcpy(&two, x, sizeof two);
     return two;
 }
 #endif

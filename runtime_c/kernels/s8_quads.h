@@ -34,8 +34,8 @@ static inline void ta_s8_fill(ta_s8_cell *panel, const int8_t *x, int32_t count)
     for (; k + 4 <= count; k += 4) {
         const uint32_t four = ta_word(x + k), even = (uint32_t)ta_even(four), odd = (uint32_t)ta_odd(four);
         const uint32_t low = (even & 0xffffu) | odd << 16, high = (odd & 0xffff0000u) | even >> 16;
-        memcpy(panel + k, &low, sizeof low);
-        memcpy(panel + k + 2, &high, sizeof high);
+        (void)memcpy(panel + k, &low, sizeof low);
+        (void)memcpy(panel + k + 2, &high, sizeof high);
     }
 #endif
     for (; k < count; ++k) {

@@ -56,7 +56,7 @@ static inline void ta_s8_scale_8_neon(int rounding, const ta_s8_scale *scale, co
         } else {
             int8_t line[8];
             vst1_s8(line, bytes);
-            memcpy(out, line, (size_t)left);
+            (void)memcpy(out, line, (size_t)left);
         }
     }
 }

@@ -182,7 +182,7 @@ TA_AVX2 static inline void ta_s8_scale_avx2(int rounding, const ta_s8_scale *sca
         one.sums += r * all->from;
         one.out = line;
         ta_s8_scale_whole_avx2(rounding, scale, &one);
-        memcpy(all->out + r * all->to, line, (size_t)all->count);
+        (void)memcpy(all->out + r * all->to, line, (size_t)all->count);
     }
 }
 #endif

@@ -18,7 +18,7 @@ static int meet(uintptr_t one, uint32_t one_bytes, uintptr_t other, uint32_t oth
 static int suits(const ta_arena *arena, const ta_soc *soc, const void *start)
 {
     const uintptr_t at = (uintptr_t)start;
-    if (arena->lent == NULL || start == NULL || (at & (arena->lent->alignment - 1u)) != 0)
+    if (arena->lent == NULL || start == NULL || (at & (arena->lent->alignment - 1u)) != 0u)
         return 0;
     if (at > UINTPTR_MAX - arena->bytes)
         return 0;
@@ -38,8 +38,8 @@ static int is_apart(const ta_bundle *bundle, const void *const *starts, uint32_t
     const ta_arena *own = arena_of(bundle, i);
     for (uint32_t j = i + 1u; j < bundle->input_count + bundle->output_count; j++) {
         const ta_arena *other = arena_of(bundle, j);
-        const int written = own->lent->writable || other->lent->writable;
-        if (written && meet((uintptr_t)starts[i], own->bytes, (uintptr_t)starts[j], other->bytes))
+        const int written = own->lent->writable != 0u || other->lent->writable != 0u ? 1 : 0;
+        if (written != 0 && meet((uintptr_t)starts[i], own->bytes, (uintptr_t)starts[j], other->bytes))
             return 0;
     }
     for (uint32_t a = 0; a < bundle->arena_count; a++) {

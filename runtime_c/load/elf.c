@@ -23,7 +23,7 @@ uint64_t ta_elf_number(const uint8_t *at, uint32_t bytes)
 static uint64_t field(const ta_elf *elf, uint32_t start, uint32_t in_32, uint32_t in_64, uint32_t large)
 {
     return elf->wide ? ta_elf_number(elf->image + start + in_64, large)
-                     : ta_elf_number(elf->image + start + in_32, large == 8 ? 4 : large);
+                     : ta_elf_number(elf->image + start + in_32, large == 8u ? 4u : large);
 }
 
 static segment segment_at(const ta_elf *elf, uint32_t index)
@@ -72,7 +72,8 @@ static int segments_are_right(const ta_elf *elf)
         if (s.file_bytes > s.memory_bytes || !fits(s.device, s.memory_bytes, last) ||
             !fits(s.physical, s.memory_bytes, last))
             return 0;
-        entered |= (s.flags & EXECUTE) != 0 && elf->entry >= s.device && elf->entry - s.device < s.file_bytes;
+        if ((s.flags & EXECUTE) != 0 && elf->entry >= s.device && elf->entry - s.device < s.file_bytes)
+            entered = 1;
     }
     return entered;
 }
@@ -124,16 +125,16 @@ ta_status ta_elf_place(const ta_elf *elf, const ta_elf_room *rooms, uint32_t roo
 {
     for (uint32_t i = 0; i < elf->segments; i++) {
         const segment s = segment_at(elf, i);
-        if (s.type == LOAD && s.memory_bytes != 0 && room_of(&s, rooms, room_count) == NULL)
+        if (s.type == LOAD && s.memory_bytes != 0u && room_of(&s, rooms, room_count) == NULL)
             return TA_ERROR_IMAGE;
     }
     for (uint32_t i = 0; i < elf->segments; i++) {
         const segment s = segment_at(elf, i);
-        if (s.type != LOAD || s.memory_bytes == 0)
+        if (s.type != LOAD || s.memory_bytes == 0u)
             continue;
         uint8_t *target = room_of(&s, rooms, room_count);
         for (uint64_t byte = 0; byte < s.memory_bytes; byte++)
-            target[byte] = byte < s.file_bytes ? elf->image[s.offset + byte] : 0;
+            target[byte] = byte < s.file_bytes ? elf->image[s.offset + byte] : (uint8_t)0;
     }
     return TA_OK;
 }
@@ -170,7 +171,7 @@ ta_status ta_elf_note(const ta_elf *elf, const char *name, uint32_t type, const 
                 *bytes = content_bytes;
                 return TA_OK;
             }
-            at += end;
+            at = &at[end];
             left -= end;
         }
     }

@@ -5,7 +5,7 @@
 
 static int is_load(const ta_bundle *bundle, uint32_t step)
 {
-    return step < bundle->step_count && bundle->steps[step].kind == TA_STEP_LOAD;
+    return step < bundle->step_count && bundle->steps[step].kind == (uint32_t)TA_STEP_LOAD;
 }
 
 static const ta_load *load_of(const ta_bundle *bundle, uint32_t step)
@@ -15,7 +15,7 @@ static const ta_load *load_of(const ta_bundle *bundle, uint32_t step)
 
 static int on_host(const ta_models *models, const ta_load *load)
 {
-    return models->runtime.soc->instances[load->instance].is_host != 0;
+    return models->runtime.soc->instances[load->instance].is_host != 0u;
 }
 
 /* Are these the same program, whichever model has it? */
@@ -46,11 +46,11 @@ static ta_status read_timeline(ta_runtime *rt, uint32_t instance)
 static ta_status bring_up(ta_models *models, const ta_load *load)
 {
     ta_runtime *rt = &models->runtime;
-    const int loaded = models->programs[load->instance] != NULL;
+    const ta_load *const held = models->programs[load->instance];
     if (load->image != NULL && ta_crc32(load->image, load->image_bytes) != load->image_crc32)
         return TA_ERROR_IMAGE;
     models->programs[load->instance] = NULL;
-    ta_status status = loaded ? rt->port->stop(rt->port, load->instance) : TA_OK;
+    ta_status status = held != NULL ? rt->port->stop(rt->port, load->instance) : TA_OK;
     if (status == TA_OK && ta_takes_program(rt->soc->instances[load->instance].load_process))
         status = rt->port->load(rt->port, load->instance, load->image, load->image_bytes);
     if (status == TA_OK)
@@ -123,7 +123,7 @@ static ta_status bring_others_up(ta_models *models)
 ta_status ta_models_init(ta_models *models, const ta_bundle *const *bundles, uint32_t count, const ta_soc *soc,
                          const ta_port *port)
 {
-    if (models == NULL || bundles == NULL || count == 0 || soc == NULL || port == NULL)
+    if (models == NULL || bundles == NULL || count == 0u || soc == NULL || port == NULL)
         return TA_ERROR_ARGUMENT;
     if (models->runtime.state != TA_STATE_STOPPED)
         return TA_ERROR_STATE;
@@ -174,7 +174,8 @@ ta_status ta_models_stop(ta_models *models)
     for (uint32_t i = 0; is_load(rt->bundle, i); i++) /* these are ta_stop's */
         models->programs[load_of(rt->bundle, i)->instance] = NULL;
     ta_status status = TA_OK;
-    for (uint32_t instance = rt->soc->instance_count; instance-- > 0;) {
+    for (uint32_t left = rt->soc->instance_count; left > 0u; left--) {
+        const uint32_t instance = left - 1u;
         if (models->programs[instance] == NULL)
             continue;
         models->programs[instance] = NULL;

@@ -20,6 +20,7 @@ from target_arch.run.execute.programs import run_frames
 from target_arch.run.references.find import reference_for
 from target_arch.soc import SoC, read_soc
 from tests.e2e.conftest import DIGITS, EVICTIONS, behind_a_cache
+from tests.step_deletion import unsealed
 
 STEPS, SOC, CONSTANTS = "src/digits_int8_steps.c", "src/zynq_edge_soc.c", "src/digits_int8_constants.c"
 VALIDATE = "runtime/core/validate.c"
@@ -80,6 +81,7 @@ def test_nothing_is_lost_behind_a_cache(bundle: Bundle, right: tuple[bytes, ...]
 def test_a_forgotten_duty_shows(bundle: Bundle, right: tuple[bytes, ...], duty: str) -> None:
     text = bundle.texts[STEPS].replace(f"TA_CACHE_{duty}", "TA_CACHE_NONE")
     assert text != bundle.texts[STEPS]
+    text = unsealed(text)
     assert bundle.answers({STEPS: text}, evictions=0) != right
 
 

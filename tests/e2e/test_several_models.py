@@ -90,6 +90,7 @@ def test_what_models_share_is_there_once(twice: ModelsCompilation) -> None:
         "src/first.c", "src/first_constants.c", "src/first_steps.c",
         "src/second.c", "src/second_constants.c", "src/second_steps.c",
         "src/runner.c", "src/selftest.c", "src/zynq_edge_models.c", "src/zynq_edge_models_arenas.c",
+        "src/zynq_edge_models_deadline.c",
         "src/zynq_edge_models_dsp_cpu_kernels.c", "src/zynq_edge_models_host_cpu_kernels.c",
         "src/zynq_edge_models_internal.h", "src/zynq_edge_simulation.c", "src/zynq_edge_soc.c",
     }  # fmt: skip

@@ -145,7 +145,7 @@ def test_each_step_makes_fewer_tests_skip(clone: Path, needs_tool: Callable[[str
     before = run_suite(clone, needs_tool("gcc"))
     port = clone / "ports" / "mine" / "port_mine.c"
     text = port.read_text()
-    table = "const ta_port ta_port_mine"
+    table = "const ta_port ta_port_mine ="
     text = text.replace(table, f"{DMA}\n{table}")
     for name in ADDED:
         text, count = re.subn(rf"\.{name} = NULL", f".{name} = mine_{name}", text)

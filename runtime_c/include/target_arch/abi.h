@@ -217,7 +217,7 @@ typedef enum ta_load_process {
 /* 0 where there is nothing to load: the program is there from the start, or every dispatch brings its own. */
 static inline int ta_takes_program(uint32_t load_process)
 {
-    return load_process != TA_LOAD_LINKED && load_process != TA_LOAD_COMMAND_STREAM;
+    return load_process != (uint32_t)TA_LOAD_LINKED && load_process != (uint32_t)TA_LOAD_COMMAND_STREAM;
 }
 
 struct ta_driver; /* driver.h */

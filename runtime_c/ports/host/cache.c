@@ -92,8 +92,8 @@ static void follow_lent(void)
         if (r->lent == NULL || *r->lent->start == r->cached)
             continue;
         r->cached = (uint8_t *)(uintptr_t)*r->lent->start;
-        memset(r->behind, TA_HOST_BEHIND, r->bytes);
-        memset(r->filled, TA_HOST_BEHIND, r->bytes);
+        (void)memset(r->behind, TA_HOST_BEHIND, r->bytes);
+        (void)memset(r->filled, TA_HOST_BEHIND, r->bytes);
     }
 }
 
@@ -112,8 +112,8 @@ ta_status ta_host_cache_open(const ta_soc *soc, const ta_bundle *bundle)
         r.behind = cache.store + used;
         r.filled = r.behind + r.bytes;
         if (r.cached != NULL) {
-            memcpy(r.behind, r.cached, r.bytes);
-            memcpy(r.filled, r.cached, r.bytes);
+            (void)memcpy(r.behind, r.cached, r.bytes);
+            (void)memcpy(r.filled, r.cached, r.bytes);
         }
         used += 2u * r.bytes;
         cache.regions[cache.count++] = r;
@@ -133,15 +133,15 @@ static void write_back(const region *r, uint32_t at)
 {
     if (memcmp(r->cached + at, r->filled + at, r->line) == 0)
         return;
-    memcpy(r->behind + at, r->cached + at, r->line);
-    memcpy(r->filled + at, r->cached + at, r->line);
+    (void)memcpy(r->behind + at, r->cached + at, r->line);
+    (void)memcpy(r->filled + at, r->cached + at, r->line);
 }
 
 static void fill_line(const region *r, uint32_t at)
 {
     if (r->lent == NULL || r->lent->writable)
-        memcpy(r->cached + at, r->behind + at, r->line);
-    memcpy(r->filled + at, r->behind + at, r->line);
+        (void)memcpy(r->cached + at, r->behind + at, r->line);
+    (void)memcpy(r->filled + at, r->behind + at, r->line);
 }
 
 static uint32_t next_random(void)

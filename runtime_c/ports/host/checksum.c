@@ -23,7 +23,7 @@ WITH_CRC32C static uint32_t checksum(uint32_t crc, const uint8_t *bytes, uint32_
     uint32_t rest = ~crc, done = 0;
     for (; count - done >= 8u; done += 8u) {
         uint64_t word;
-        memcpy(&word, &bytes[done], sizeof word);
+        (void)memcpy(&word, &bytes[done], sizeof word);
         rest = CRC32C_64(rest, word);
     }
     for (; done < count; done++)

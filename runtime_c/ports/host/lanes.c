@@ -126,7 +126,7 @@ static ta_status do_work(ta_host_lane *lane)
     if (fault != TA_OK && !lane->fail_late)
         return fault;
     if (work.command != NULL)
-        memcpy(registers, ta_host.instances[instance].registers, sizeof registers);
+        (void)memcpy(registers, ta_host.instances[instance].registers, sizeof registers);
     pthread_mutex_unlock(&ta_host.lock);
     if (delay_us != 0)
         pause_us(delay_us);
@@ -138,7 +138,7 @@ static ta_status do_work(ta_host_lane *lane)
         status = command(work.command, instance, registers);
     pthread_mutex_lock(&ta_host.lock);
     if (work.command != NULL && status == TA_OK && !lane->dropping)
-        memcpy(ta_host.instances[instance].registers, registers, sizeof registers);
+        (void)memcpy(ta_host.instances[instance].registers, registers, sizeof registers);
     return fault != TA_OK ? fault : status;
 }
 
@@ -274,11 +274,11 @@ ta_status ta_host_lane_wait(ta_host_lane *lane, uint32_t value, uint32_t timeout
         if (lane->alive)
             tell(lane);
     }
-    int late = timeout_us == 0;
+    int late = timeout_us == 0 ? 1 : 0;
     while (!reached(lane->completed, value) && lane->fault == TA_OK) {
         if (late || !lane->alive)
             return TA_ERROR_TIMEOUT;
-        late = await(lane, &lane->wait_us, &deadline) == ETIMEDOUT;
+        late = await(lane, &lane->wait_us, &deadline) == ETIMEDOUT ? 1 : 0;
     }
     if (lane->fault == TA_OK || !reached(value, lane->completed))
         return TA_OK;

@@ -85,7 +85,7 @@ ta_status ta_host_check(const ta_soc *soc, const ta_bundle *bundle)
 void ta_host_poison(void)
 {
     for (uint32_t i = 0; i < ta_host.simulation->memory_count; i++)
-        memset(ta_host.simulation->memories[i].base, TA_HOST_POISON, ta_host.simulation->memories[i].bytes);
+        (void)memset(ta_host.simulation->memories[i].base, TA_HOST_POISON, ta_host.simulation->memories[i].bytes);
 }
 
 uint8_t *ta_host_byte(ta_ref where)
@@ -165,7 +165,7 @@ void ta_host_rows(const ta_copy *copy, uint8_t *target, const uint8_t *source)
 {
     const size_t target_stride = copy->target_stride, source_stride = copy->source_stride;
     for (size_t row = 0; row < copy->rows; row++)
-        memmove(target + row * target_stride, source + row * source_stride, copy->row_bytes);
+        (void)memmove(target + row * target_stride, source + row * source_stride, copy->row_bytes);
 }
 
 uint8_t *ta_window_at(const ta_window *windows, uint32_t window_count, ta_address address, uint64_t bytes)

@@ -44,7 +44,7 @@ static ta_host_lane *lane_of(uint32_t instance)
 static void reset_lane(uint32_t number)
 {
     ta_host_lane *lane = &ta_host.lanes[number];
-    memset(lane, 0, sizeof *lane);
+    (void)memset(lane, 0, sizeof *lane);
     lane->number = number;
     lane->submitted = lane->completed = lane->released = ta_host.first_value;
     lane->random = (ta_host.jitter ^ (number + 1u) * 0x9e3779b9u) | 1u;
@@ -87,7 +87,7 @@ static ta_status open_locked(const ta_soc *soc, const ta_bundle *bundle)
         return status;
     ta_host.soc = soc;
     ta_host.bundle = bundle;
-    memset(ta_host.instances, 0, sizeof ta_host.instances);
+    (void)memset(ta_host.instances, 0, sizeof ta_host.instances);
     ta_host_poison();
     for (uint32_t i = 0; i < soc->timeline_count; i++)
         reset_lane(i);
@@ -153,7 +153,7 @@ static ta_status start_locked(uint32_t instance)
         return TA_OK;
     if (!state->loaded && ta_takes_program(ta_host.soc->instances[instance].load_process))
         return TA_ERROR_STATE;
-    memset(state->registers, 0, sizeof state->registers);
+    (void)memset(state->registers, 0, sizeof state->registers);
     ta_status status = core == NULL ? TA_OK : core->start(core);
     if (status == TA_OK)
         status = ta_host_lane_open(ta_host.soc->channel_count + instance);

@@ -38,8 +38,8 @@ static void copy_row(uint8_t *target, const uint8_t *source, uint32_t bytes)
         for (uint32_t i = 0; i < bytes; i++)
             target[i] = source[i];
     else
-        for (uint32_t i = bytes; i-- > 0;)
-            target[i] = source[i];
+        for (uint32_t left = bytes; left > 0u; left--)
+            target[left - 1u] = source[left - 1u];
 }
 
 static ta_status null_copy(const ta_port *port, const ta_copy *copy)
@@ -69,6 +69,7 @@ static ta_status null_dispatch(const ta_port *port, const ta_dispatch *dispatch)
     return dispatch->kernel->function(pointers);
 }
 
+extern const ta_port ta_port_null;
 const ta_port ta_port_null = {
     .version = TA_PORT_VERSION,
     .name = "null",

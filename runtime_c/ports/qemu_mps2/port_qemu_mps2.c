@@ -24,7 +24,7 @@ static uint32_t counter(void)
 #define TIMER_RELOAD (*(volatile uint32_t *)(uintptr_t)0x40000008u)
 static uint32_t counter(void)
 {
-    if ((TIMER_CONTROL & 1u) == 0) {
+    if ((TIMER_CONTROL & 1u) == 0u) {
         TIMER_RELOAD = 0xffffffffu;
         TIMER_VALUE = 0xffffffffu;
         TIMER_CONTROL = 1u;
@@ -38,7 +38,7 @@ uint64_t ta_mps2_ticks(void)
     static uint32_t before, started;
     static uint64_t ticks;
     const uint32_t now = counter();
-    if (started)
+    if (started != 0u)
         ticks += (uint32_t)(now - before);
     started = 1;
     before = now;
@@ -54,7 +54,7 @@ void ta_mps2_count_steps_of(const ta_bundle *bundle, uint64_t *ticks, uint32_t s
 {
     counted = bundle;
     step_ticks = ticks;
-    step_count = ticks == NULL ? 0 : steps;
+    step_count = ticks == NULL ? 0u : steps;
     cursor = 0;
 }
 
@@ -107,8 +107,8 @@ static void copy_row(uint8_t *target, const uint8_t *source, uint32_t bytes)
         for (uint32_t i = 0; i < bytes; i++)
             target[i] = source[i];
     else
-        for (uint32_t i = bytes; i-- > 0;)
-            target[i] = source[i];
+        for (uint32_t left = bytes; left > 0u; left--)
+            target[left - 1u] = source[left - 1u];
 }
 
 static ta_status mps2_copy(const ta_port *port, const ta_copy *copy)
@@ -121,7 +121,7 @@ static ta_status mps2_copy(const ta_port *port, const ta_copy *copy)
     const uint64_t since = ta_mps2_ticks();
     for (uint32_t row = 0; row < copy->rows; row++)
         copy_row(target + row * copy->target_stride, source + row * copy->source_stride, copy->row_bytes);
-    if (step_count != 0)
+    if (step_count != 0u)
         count(TA_STEP_COPY, (uint32_t)(copy - counted->copies), since);
     return TA_OK;
 }
@@ -137,7 +137,7 @@ static ta_status mps2_dispatch(const ta_port *port, const ta_dispatch *dispatch)
     }
     const uint64_t since = ta_mps2_ticks();
     const ta_status status = dispatch->kernel->function(pointers);
-    if (step_count != 0)
+    if (step_count != 0u)
         count(TA_STEP_DISPATCH, (uint32_t)(dispatch - counted->dispatches), since);
     return status;
 }

@@ -22,6 +22,12 @@ static void fill(volatile uint32_t *start, const volatile uint32_t *end, uint32_
         *start++ = value;
 }
 
+static void copy(volatile uint32_t *start, const volatile uint32_t *end, const volatile uint32_t *source)
+{
+    while (start != end)
+        *start++ = *source++;
+}
+
 static void fault(void)
 {
     ta_mps2_say("the processor took a fault: an address without memory behind it, or a stack too small\n");
@@ -46,11 +52,9 @@ __attribute__((naked, used)) void ta_mps2_reset(void)
 __attribute__((used, noreturn)) void ta_mps2_start(void);
 void ta_mps2_start(void)
 {
-    const volatile uint32_t *load = ta_data_load;
     COPROCESSOR_ACCESS |= FLOATING_POINT;
     __asm__ volatile("dsb\nisb" ::: "memory");
-    for (volatile uint32_t *word = ta_data_start; word != ta_data_end; word++)
-        *word = *load++;
+    copy(ta_data_start, ta_data_end, ta_data_load);
     fill(ta_bss_start, ta_bss_end, 0);
     ta_mps2_exit(main());
     for (;;)

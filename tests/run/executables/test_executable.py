@@ -15,7 +15,7 @@ from target_arch.emit import EmitInputs
 from target_arch.run import Executable, build, find_compiler, run_frames, run_self_test, write_bundle
 from target_arch.soc.model import DLDevice, Memory, TargetArch
 from tests import tiny_plans
-from tests.step_deletion import delete_step, restore, step_numbers
+from tests.step_deletion import delete_step, restore, step_numbers, unsealed
 from tests.systems import NULL
 
 FRAMES = tuple(bytes((frame * 29 + index * 7) & 0xFF for index in range(8)) for frame in range(6))
@@ -100,9 +100,12 @@ def test_a_compiled_mismatch_is_refused_at_init(dsp: Path) -> None:
 
 def test_a_tampered_table_is_refused_at_init(dsp: Path) -> None:
     source = dsp / "src" / "tiny_add_steps.c"
-    source.write_text(
-        source.read_text().replace("{{1, 0}, {2, 48}, 4, 2, 4, 4,", "{{1, 0}, {2, 48}, 4, 2, 999, 4,")
-    )
+    text = source.read_text().replace("{{1, 0}, {2, 48}, 4, 2, 4, 4,", "{{1, 0}, {2, 48}, 4, 2, 999, 4,")
+    source.write_text(text)
+    with pytest.raises(DiagnosticError) as failure:
+        run_frames(build(dsp), FRAMES)
+    assert str(failure.value) == "bundle: error: init failed with TA_ERROR_CORRUPT [run-failed]"
+    source.write_text(unsealed(text))
     with pytest.raises(DiagnosticError) as failure:
         run_frames(build(dsp), FRAMES)
     what = "copy x:0@sram[0:+2x4/4] -> x:0@tcm[0:+8] by dma, event dma.0#1"
