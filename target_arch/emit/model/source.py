@@ -135,7 +135,7 @@ def _init(inputs: EmitInputs, runtime: _Runtime, weights: Sequence[EmittedWeight
     integrity = f"ta_integrity_init(&integrity, seals, {len(inputs.members)}, port)"
     calls = [*weights_checks(inputs, weights), integrity, *starts, runtime.init]
     begin = [f"ta_status status = {calls[0]};"]
-    begin += ["if (status != TA_OK)", f"    ({runtime.pointer})->failed_step = TA_NO_STEP;"]
+    begin += ["if (status != TA_OK)", f"    {runtime.value}.failed_step = TA_NO_STEP;"]
     for call in calls[1:]:
         begin += ["if (status == TA_OK)", f"    status = {call};"]
     failed = ("if (status != TA_OK)", "    return status;")
