@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from target_arch.api.bundle import Bundle
     from target_arch.api.calibration import calibrate_costs
+    from target_arch.api.chosen import choose_chip, fit_chip
     from target_arch.api.compilation import Compilation, compile, compile_models
     from target_arch.api.explored import explore_chips, point_chip
     from target_arch.api.inventory import operators
@@ -26,10 +27,12 @@ __all__ = [
     "Compilation",
     "DiagnosticError",
     "calibrate_costs",
+    "choose_chip",
     "compare",
     "compile",
     "compile_models",
     "explore_chips",
+    "fit_chip",
     "load_soc",
     "operators",
     "partition",
@@ -42,10 +45,12 @@ _PLACES = {
     "Compilation": "target_arch.api.compilation",
     "DiagnosticError": "target_arch.diagnostics",
     "calibrate_costs": "target_arch.api.calibration",
+    "choose_chip": "target_arch.api.chosen",
     "compare": "target_arch.api.views.report",
     "compile": "target_arch.api.compilation",
     "compile_models": "target_arch.api.compilation",
     "explore_chips": "target_arch.api.explored",
+    "fit_chip": "target_arch.api.chosen",
     "load_soc": "target_arch.api.soc",
     "operators": "target_arch.api.inventory",
     "partition": "target_arch.api.placed",

@@ -12,7 +12,7 @@ from pathlib import Path as File
 from target_arch.explore.evaluate import PointTask
 from target_arch.soc.files.toml_file import document
 
-FORMAT = 1
+FORMAT = 2
 """Of outcomes. Another form, another number."""
 _PACKAGE = File(__file__).parents[1]
 

@@ -96,10 +96,12 @@ def _of_model(lowered: Lowered) -> ModelNumbers:
     taken: dict[str, int] = {}
     for arena, peak in lowered.plan.peaks.items():
         taken[arena.memory] = taken.get(arena.memory, 0) + peak
-    facts, run = lowered.graph.facts, lowered.execution
+    facts, run, costs = lowered.graph.facts, lowered.execution, lowered.costs
     metered = facts is not None and facts.metered == len(lowered.model.operators)
     return ModelNumbers(
         latency=0.0 if run is None else run.makespan,
         energy=facts.energy if facts is not None and metered else None,
         bytes=dict(sorted(taken.items())),
+        low=None if costs is None else costs.low,
+        high=None if costs is None else costs.high,
     )

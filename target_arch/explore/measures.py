@@ -73,6 +73,16 @@ def measure(name: str, models: Iterable[str]) -> Measure | None:
     return Measure(what, model, memory)
 
 
+def precisely(name: str, value: float | None, models: Iterable[str]) -> str:
+    """As `amount`, with six digits: for a value that is compared with one near it."""
+    found = measure(name, models)
+    if value is None or found is None or found.what == BYTES:
+        return amount(name, value, models)
+    units = found.kind.units
+    unit = next((unit for unit in reversed([*units]) if value >= float(units[unit])), next(iter(units)))
+    return f"{value / float(units[unit]):.6g} {unit}"
+
+
 def amount(name: str, value: float | None, models: Iterable[str]) -> str:
     """A value as a table shows it, with its unit; that of a formula is a number."""
     if value is None:

@@ -25,12 +25,15 @@ class Status(StrEnum):
 @frozen(kw_only=True)
 class ModelNumbers:
     """A model at a point: seconds and joules of a run, and bytes by memory. The energy is None where that of
-    an operator was not measured.
+    an operator was not measured. The latency is expected between `low` and `high` where costs were fitted;
+    else both are None.
     """
 
     latency: float
     energy: float | None
     bytes: Mapping[str, int]
+    low: float | None = None
+    high: float | None = None
 
 
 @frozen(kw_only=True)

@@ -108,6 +108,22 @@ class SpaceSearch:
         self._checked = True
 
 
+def evaluated(
+    tasks: Iterable[PointTask], workers: Workers, program: str, store: Store | None
+) -> list[PointOutcome]:
+    """The outcomes of tasks, in their order; those that the store has are taken from there."""
+    every = [(content_key(task, program), task) for task in tasks]
+    wanted = dict(every)
+    known = {key: store.get(key) for key in wanted} if store is not None else {}
+    left = {key: task for key, task in wanted.items() if known.get(key) is None}
+    for key, outcome in workers.run(left.items()):
+        known[key] = outcome
+        if store is not None:
+            store.add(key, outcome)
+    found = (known[key] for key, _ in every)
+    return [outcome for outcome in found if outcome is not None]
+
+
 def point_task(space: Space, point: Point) -> PointTask:
     """The task of a point. Raises FormulaError where a tie has no value."""
     mode, optimize = (space.of_program(point, name) for name in (MODE, OPTIMIZE))

@@ -62,7 +62,7 @@ class Limit:
     shown: str
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, eq=False)
 class BaseChip:
     """A SoC file that points are made from: its name, its text, its values, and its folder."""
 

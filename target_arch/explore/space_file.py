@@ -4,7 +4,6 @@ The form is in `docs/explore.md`. Every mistake of a file is reported at once, a
 `tests/explore/test_space_file.py`.
 """
 
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path as File
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 from attrs import define, field
 
 from target_arch.diagnostics import DiagnosticError, listed, name_hint
+from target_arch.explore.bases import base_chip
 from target_arch.explore.formula import Formula, FormulaError, formula
 from target_arch.explore.keys import has_table, key_kind, key_path, known_keys
 from target_arch.explore.measures import measure, measures
@@ -30,8 +30,6 @@ from target_arch.explore.space import (
 from target_arch.explore.values import RANGE, settings
 from target_arch.plan.goal import Goal
 from target_arch.soc.faults import Fault, Path
-from target_arch.soc.files.edited import EditableToml
-from target_arch.soc.files.soc_file import parse_soc, soc_text
 from target_arch.soc.files.tables import TableDraft, named_tables, required_value, table_values, unknown_keys
 from target_arch.soc.files.toml_file import document, placed, read_text
 from target_arch.soc.schema.fields import Key
@@ -126,21 +124,12 @@ class _Reading(TableDraft):
     def _chip(self, name: str, path: Path) -> BaseChip | None:
         beside = self.folder / name
         try:
-            text, file, shown = soc_text(beside if beside.is_file() else name)
-            parse_soc(text, shown)
+            return base_chip(beside if beside.is_file() else name)
         except DiagnosticError as error:
             first = error.diagnostics[0]
-            self.fault(
-                "bad-base",
-                path,
-                f"{first.place}: {first.message}",
-                "`target-arch check` says all that is wrong with it",
-            )
+            hint = "`target-arch check` says all that is wrong with it"
+            self.fault("bad-base", path, f"{first.place}: {first.message}", hint)
             return None
-        values = tomllib.loads(text)
-        return BaseChip(
-            name=File(name).stem, shown=shown, folder=file.parent, toml=EditableToml(text), document=values
-        )
 
     def _models(self) -> tuple[SpaceModel, ...]:
         tables = named_tables(self.values, "model", self, required=True)

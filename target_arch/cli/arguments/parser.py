@@ -259,6 +259,58 @@ def _explore(to: ArgumentParser) -> None:
     _backend_dirs(to)
 
 
+def _fit(to: ArgumentParser) -> None:
+    _models_for_chips(to)
+    to.add_argument(
+        "--soc", required=True, metavar="SOC", help="the SoC file to start from, or the name of a shipped one"
+    )
+    to.add_argument(
+        "--shrink", required=True, metavar="NAME,NAME,...",
+        help="what becomes smaller, one after the other: memories (their sizes), target_archs (their "
+        "instances), DMA engines (their channels), or keys such as target_arch.host_cpu.clock",
+    )  # fmt: skip
+    to.add_argument(
+        "--within", action="append", default=[], metavar="MEASURE=VALUE",
+        help="a limit to keep, such as latency=12ms; may repeat",
+    )  # fmt: skip
+    to.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the SoC file that was found")
+    _format(to)
+    _backend_dirs(to)
+
+
+def _choose(to: ArgumentParser) -> None:
+    _models_for_chips(to)
+    to.add_argument(
+        "--soc", action="append", default=[], metavar="SOC",
+        help="a SoC file, or the name of a shipped one; may repeat (default: all shipped ones)",
+    )  # fmt: skip
+    to.add_argument(
+        "--limit", action="append", default=[], metavar="MEASURE=VALUE",
+        help="a limit to keep, such as latency=12ms or kws.bytes.sram=64KiB; may repeat",
+    )  # fmt: skip
+    to.add_argument("--by", default="latency", metavar="MEASURE", help="what ranks them (default: latency)")
+    to.add_argument(
+        "--workers",
+        type=positive,
+        metavar="N",
+        help="processes (default: one for each core of this computer)",
+    )
+    _format(to)
+    _backend_dirs(to)
+
+
+def _models_for_chips(to: ArgumentParser) -> None:
+    to.add_argument(
+        "models",
+        nargs="+",
+        metavar="MODEL",
+        help="an .onnx, .tflite or .pt2 file, or NAME=FILE; or several",
+    )
+    to.add_argument(
+        "--store", type=Path, metavar="FILE", help="keep outcomes in a file, and take them from there"
+    )
+
+
 def _run(to: ArgumentParser) -> None:
     to.add_argument("bundle", type=Path, metavar="BUNDLE", help="a folder that `compile` wrote")
     _port(to)
@@ -456,6 +508,8 @@ COMMANDS = (
         "models",
     ),
     Command("explore", "explore", "compare many chips for the same models", _explore),
+    Command("fit", "explore", "find the smallest chip that holds some models", _fit),
+    Command("choose", "explore", "rank chips for some models", _choose),
     Command("run", "bundles", "build a bundle with this machine's C compiler and run it", _run),
     Command(
         "verify",

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from target_arch.cli import main
-from tests.explore.spaces import ZYNQ, space_file
+from tests.explore.spaces import DIGITS, ZYNQ, space_file
 
 
 def test_explore(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -42,3 +42,35 @@ def test_a_model_that_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixtu
     (tmp_path / "digits_int8.onnx").write_bytes(b"no model")
     assert main(["explore", str(file), "--workers", "1"]) == 2
     assert "digits_int8.onnx: error: " in capsys.readouterr().err
+
+
+def test_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The chip that fits compiles, and the one a step below does not."""
+    found = tmp_path / "found.toml"
+    words = ["fit", str(DIGITS), "--soc", "mcu_m7", "--shrink", "sram", "-o", str(found)]
+    assert main([*words, "--format", "json"]) == 0
+    (sram,) = json.loads(capsys.readouterr().out)["shrunk"]
+    assert main(["compile", str(DIGITS), "--soc", str(found), "-o", str(tmp_path / "bundle")]) == 0
+    below = tmp_path / "below.toml"
+    below.write_text(found.read_text().replace(f'size = "{sram["after"]}"', f'size = "{sram["below"]}"'))
+    assert below.read_text() != found.read_text()
+    capsys.readouterr()
+    assert main(["compile", str(DIGITS), "--soc", str(below), "-o", str(tmp_path / "none")]) == 2
+    assert sram["why"].removeprefix("refused: ") == capsys.readouterr().err.splitlines()[0]
+    assert main([*words, "--within", "latency=1ns"]) == 2
+    assert capsys.readouterr().err.startswith(
+        "soc_configs/mcu_m7.toml: error: it is not good as it is: latency "
+    )
+
+
+def test_choose(capsys: pytest.CaptureFixture[str]) -> None:
+    chips = ["--soc", "mcu_m7", "--soc", "zynq_edge"]
+    assert main(["choose", str(DIGITS), *chips, "--limit", "latency=1ms", "--workers", "1"]) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in out] == ["chips", "chip", "zynq_edge", "mcu_m7:"]
+    assert main(["choose", str(DIGITS), *chips, "--limit", "latency=1ns", "--workers", "1"]) == 1
+    assert "none is good" in capsys.readouterr().out
+    assert main(["choose", str(DIGITS), *chips, "--by", "beauty"]) == 2
+    assert capsys.readouterr().err == (
+        "by: error: `beauty` is nothing that is measured [unknown-measure]\nhint: such as `latency`\n"
+    )
