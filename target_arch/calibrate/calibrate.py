@@ -23,8 +23,9 @@ from target_arch.calibrate.report import CalibrationReport
 from target_arch.diagnostics import refusal
 from target_arch.pipeline import CompiledModel, CompileRequest, compile_model
 from target_arch.registry.plug_ins import PlugIns
+from target_arch.soc.chip.chip import cycles_per_instruction
 from target_arch.soc.costs import NOTHING_MEASURED, Calibration, Costs, FittedCosts, MeasuredOperator
-from target_arch.soc.model import HOST_ENGINE, TargetArch
+from target_arch.soc.model import HOST_ENGINE, SoC, TargetArch
 
 
 @frozen(kw_only=True)
@@ -120,11 +121,13 @@ def _counted(
     if not found:
         return _Counted()
     measuring.said(f"{made.model.name} on {arch.name}: running {len(found)} calls")
-    return _run(made, found, measuring.counting)
+    chip = compilation.soc.chip if measuring.counting.emulated else None
+    return _run(made, found, measuring.counting, cycles_per_instruction(chip, arch.name, arch.isa))
 
 
-def _run(made: CompiledModel, found: Sequence[Work], counting: CountingPort) -> _Counted:
-    amounts = counting.counted(made)
+def _run(made: CompiledModel, found: Sequence[Work], counting: CountingPort, cycles_each: float) -> _Counted:
+    """The calls and copies of a run; each instruction of an emulated machine takes so many cycles."""
+    amounts = {number: amount * cycles_each for number, amount in counting.counted(made).items()}
     return _Counted(calls=observations(made, found, amounts), copies=copies(made, amounts))
 
 
@@ -167,7 +170,7 @@ def _report(request: CalibrateRequest, counting: CountingPort, runs: Sequence[_C
     made = Calibration(
         soc=soc.name,
         port=request.port,
-        counted=counting.unit,
+        counted=_counted_unit(soc, counting),
         tools=counting.tools,
         models=tuple(dict.fromkeys(call.work.model for call in calls)),
         measured={arch: _measured(some, counting) for arch, some in by_arch.items()},
@@ -180,6 +183,13 @@ def _report(request: CalibrateRequest, counting: CountingPort, runs: Sequence[_C
         kept=sum(run.kept for run in runs),
         copies=len(moved),
     )
+
+
+def _counted_unit(soc: SoC, counting: CountingPort) -> str:
+    """The unit of the port, and what it was made cycles with."""
+    host = soc.host
+    each = cycles_per_instruction(soc.chip, host.name, host.isa) if counting.emulated else 1.0
+    return counting.unit if each == 1.0 else f"{counting.unit}, {each:.3g} cycles each"
 
 
 def _fit(some: Sequence[Observation], others: Sequence[LeftOut], counting: CountingPort) -> FittedCosts:

@@ -60,6 +60,11 @@ class CountingPort:
             return self.count(made, build(directory, rtl=self.rtl, tracer=tracer))
 
     @property
+    def emulated(self) -> bool:
+        """True where it counts the instructions of an emulated machine."""
+        return self.port != TRACED_PORT
+
+    @property
     def _is_traced(self) -> bool:
         return self.port == TRACED_PORT and not self.rtl
 

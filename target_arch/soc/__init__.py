@@ -2,7 +2,7 @@
 TVM.
 """
 
-from target_arch.soc.files.soc_file import parse_soc, place_faults, read_soc, shipped_socs
+from target_arch.soc.files.soc_file import parse_soc, place_faults, read_soc, shipped_chips, shipped_socs
 from target_arch.soc.model import (
     CopyPath,
     Cores,
@@ -35,6 +35,7 @@ __all__ = [
     "parse_soc",
     "place_faults",
     "read_soc",
+    "shipped_chips",
     "shipped_socs",
     "show",
 ]

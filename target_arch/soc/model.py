@@ -11,6 +11,7 @@ from typing import Protocol, TypeVar
 
 from attrs import field, frozen
 
+from target_arch.soc.chip.chip import Chip
 from target_arch.soc.words import (
     LINKED,
     CacheDuty,
@@ -218,7 +219,8 @@ class SoC:
 
     `lowering` is a policy or an explicit list, `lowering_phases` are others for some of PHASES.
     `require`, `prefer` and `forbid` map operators (a kind, an id or `*`) to target_archs or instances.
-    `cost_file` is the path of a file with measured costs, empty where there is none.
+    `cost_file` is the path of a file with measured costs, empty where there is none. `chip` is None where the
+    description is of no real part.
     """
 
     name: str
@@ -232,6 +234,7 @@ class SoC:
     lowering_phases: Mapping[str, str | tuple[str, ...]] = field(factory=dict)
     ports: tuple[Port, ...] = ()
     cost_file: str = ""
+    chip: Chip | None = None
     require: Mapping[str, str] = field(factory=dict)
     prefer: Mapping[str, str] = field(factory=dict)
     forbid: Mapping[str, tuple[str, ...]] = field(factory=dict)

@@ -60,7 +60,7 @@ def abi_hash(soc: SoC) -> int:
 
 def canonical(soc: SoC) -> str:
     """The whole description, one `path = value` per line, independent of how it was written down, and of the
-    folder of a file with its costs: costs count in placement alone.
+    folder of a file with its costs: costs count in placement alone, as does what is known of the part.
     """
     return "\n".join(_lines("soc", attrs.evolve(soc, cost_file=""))) + "\n"
 
@@ -71,6 +71,7 @@ def _lines(path: str, value: object) -> list[str]:
         return [
             line
             for field in attrs.fields(kind)
+            if field.name != "chip"
             for line in _lines(f"{path}.{field.name}", getattr(value, field.name))
         ]
     if isinstance(value, Mapping):

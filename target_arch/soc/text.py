@@ -164,8 +164,9 @@ def _orders(soc: SoC) -> list[Row]:
         *(("prefer", f"{operator} on {target}") for operator, target in soc.prefer.items()),
         *(("forbid", f"{operator} on {_chain(targets)}") for operator, targets in soc.forbid.items()),
     ]
+    part = [("part", soc.chip.part)] if soc.chip is not None else []
     costs = [("costs", f"measured, in {PurePath(soc.cost_file).name}")] if soc.cost_file else []
-    return [("order", "is"), ("partitioning", _chain(soc.partitioning)), *lowering, *rules, *costs]
+    return [("order", "is"), ("partitioning", _chain(soc.partitioning)), *lowering, *rules, *costs, *part]
 
 
 def _wish(order: str | tuple[str, ...]) -> str:

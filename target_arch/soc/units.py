@@ -32,6 +32,13 @@ FREQUENCY: Mapping[str, Fraction] = {
     "GHz": Fraction(10**9),
 }
 
+POWER: Mapping[str, Fraction] = {
+    "nW": Fraction(1, 10**9),
+    "uW": Fraction(1, 10**6),
+    "mW": Fraction(1, 10**3),
+    "W": Fraction(1),
+}
+
 BITS: Mapping[str, Fraction] = {
     f"{prefix}{unit}": Fraction(10**power, 8)
     for prefix, power in (("", 0), ("k", 3), ("M", 6), ("G", 9))

@@ -5,12 +5,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 
 from target_arch.calibrate import CalibrateRequest, CalibrationReport, calibrate
 from target_arch.cli import main
 from target_arch.diagnostics import DiagnosticError
 from target_arch.pipeline import CompileRequest, compile_model
 from target_arch.soc import read_soc
+from target_arch.soc.chip.chip import Chip
 from target_arch.soc.costs import Calibration, Costs
 from target_arch.soc.files.cost_file import parse_costs, read_costs
 from tests.e2e.conftest import DIGITS
@@ -174,3 +176,20 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     )
     assert main(["report", str(bundle)]) == 0
     assert "costs of operators: 10 measured, from costs.json" in capsys.readouterr().out
+
+
+def test_instructions_of_a_real_chip_are_cycles(needs_tool: Callable[[str], str]) -> None:
+    """Those of an emulated core take what the chip's processor says."""
+    needs_tool("qemu-system-arm")
+    needs_tool("arm-none-eabi-gcc")
+    chip = Chip(part="a part", processor={"host_cpu": "cortex-m4"}, slowdown={"host_cpu": 1.5})
+    model = CompileRequest(model_path=DIGITS, soc=SOC, name="digits")
+    plain = calibrate(CalibrateRequest(compilations=(model,), port="qemu_mps2"))
+    real = evolve(model, soc=evolve(SOC, chip=chip))
+    slower = calibrate(CalibrateRequest(compilations=(real,), port="qemu_mps2"))
+    each = chip.cycles_per_instruction("host_cpu", SOC.host.isa)
+    assert of(slower.costs).counted == f"instructions, {each:.3g} cycles each"
+    before, after = (of(r.costs).measured["host_cpu"] for r in (plain, slower))
+    assert {name: one.amount for name, one in after.items()} == pytest.approx(
+        {name: one.amount * each for name, one in before.items()}
+    )

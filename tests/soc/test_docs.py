@@ -32,6 +32,7 @@ def test_every_key() -> None:
         fields.MEMORY_MODE,
         fields.PORT,
         fields.COST,
+        fields.CHIP,
         fields.PARTITIONING,
     )
     keys = {key.name for table in tables for key in table}

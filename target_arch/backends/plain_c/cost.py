@@ -9,6 +9,7 @@ from target_arch.backend.contract import Backend, Option, Question, WorkPart
 from target_arch.backends.plain_c.work.rates import cycles
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.facts import Arithmetic
+from target_arch.soc.chip.chip import cycles_per_instruction
 
 INTEGER_RATE = Option(
     name="macs_per_cycle",
@@ -41,7 +42,8 @@ def seconds(question: Question, backend: Backend) -> float:
     stated = _stated(question, backend)
     if stated is not None:
         return stated
-    return cycles(predicted(operator, model, isa, question.goal).work, isa) / _clock(question)
+    counted = cycles(predicted(operator, model, isa, question.goal).work, isa)
+    return counted * _each(question) / _clock(question)
 
 
 def parts(question: Question) -> dict[str, WorkPart] | None:
@@ -53,7 +55,9 @@ def parts(question: Question) -> dict[str, WorkPart] | None:
     if found.kernel is None:
         return None
     return {
-        unit.value: WorkPart(count=float(count), seconds=cycles({unit: count}, isa) / _clock(question))
+        unit.value: WorkPart(
+            count=float(count), seconds=cycles({unit: count}, isa) * _each(question) / _clock(question)
+        )
         for unit, count in found.work.items()
         if count
     }
@@ -67,7 +71,7 @@ def defined_seconds(question: Question, backend: Backend) -> float:
     if stated is not None:
         return stated
     found = defined(question.operator, question.model)
-    return cycles(found, question.instance.arch.isa) / _clock(question)
+    return cycles(found, question.instance.arch.isa) * _each(question) / _clock(question)
 
 
 def way(question: Question, backend: Backend) -> str:
@@ -86,6 +90,12 @@ def _stated(question: Question, backend: Backend) -> float | None:
     option = FLOAT_RATE if question.operator.arithmetic is Arithmetic.FLOAT else INTEGER_RATE
     rate = float(question.option(backend, option.name))
     return work(question.operator, question.model) / (rate * _clock(question)) if rate else None
+
+
+def _each(question: Question) -> float:
+    """Cycles of each instruction there; 1 where the description is of no real part."""
+    arch = question.instance.arch
+    return cycles_per_instruction(question.soc.chip, arch.name, arch.isa)
 
 
 def _clock(question: Question) -> float:

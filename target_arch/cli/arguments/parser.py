@@ -128,6 +128,10 @@ def _soc_and_output(to: ArgumentParser) -> None:
     _backend_dirs(to)
 
 
+def _chips(to: ArgumentParser) -> None:
+    _format(to)
+
+
 def _backends(to: ArgumentParser) -> None:
     _format(to)
     _backend_dirs(to)
@@ -485,6 +489,7 @@ def _backend_dirs(to: "argparse._ActionsContainer") -> None:
 COMMANDS = (
     Command("check", "describe", "check SoC files and say everything that is wrong", _socs),
     Command("show", "describe", "print what a SoC file describes, or what --target builds", _show),
+    Command("chips", "describe", "list the real chips that are described, and what of them is known", _chips),
     Command("headers", "describe", "print the C header of a SoC", _soc_and_output),
     Command("backends", "describe", "list the backends that were found", _backends),
     Command("operators", "operators", "list a model's operators, and which have no form yet", _operators),

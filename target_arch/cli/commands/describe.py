@@ -66,6 +66,18 @@ def show(options: argparse.Namespace) -> int:
     return 0
 
 
+def chips(options: argparse.Namespace) -> int:
+    """Print a line for each shipped SoC file of a real chip."""
+    from target_arch.soc.files.chip_listing import listed_chips, listing
+
+    found_chips = listed_chips()
+    if options.format == "json":
+        json_data([attrs.asdict(chip) for chip in found_chips])
+    else:
+        data(listing(found_chips))
+    return 0
+
+
 def _show_built(options: argparse.Namespace, backends: Backends) -> int:
     """Print the SoC that `--target` builds: as TOML, or its values as JSON."""
     from target_arch.soc.files.toml_writer import toml

@@ -5,6 +5,7 @@ from typing import Any
 
 from attrs import Factory, define, evolve
 
+from target_arch.soc.chip.chip import Chip
 from target_arch.soc.copy_tables import Places, expanded
 from target_arch.soc.faults import CopyDeclaration, Fault, Path
 from target_arch.soc.files.shared_memories import with_shared
@@ -43,6 +44,7 @@ _TOP = (
     "memory_mode",
     "port",
     "cost",
+    "chip",
     "partitioning",
     "lowering",
 )
@@ -98,6 +100,7 @@ def draft(document: Mapping[str, Any]) -> SocDraft:
         **_lowering(document, made),
         ports=_ports(document, made),
         cost_file=_cost_file(document, made),
+        chip=_chip(document, made),
         schema=fields.SCHEMA,
     )
     made.wrong += [fault.path for fault in made.faults]
@@ -250,6 +253,13 @@ def _cost_file(document: Mapping[str, Any], made: SocDraft) -> str:
     if "cost" not in document:
         return ""
     return str(one_table(("cost",), document["cost"], fields.COST, made).get("file", ""))
+
+
+def _chip(document: Mapping[str, Any], made: SocDraft) -> Chip | None:
+    if "chip" not in document:
+        return None
+    table = one_table(("chip",), document["chip"], fields.CHIP, made)
+    return Chip(**{"part": "", **table})
 
 
 def _partitioning(document: Mapping[str, Any], made: SocDraft) -> dict[str, Any]:

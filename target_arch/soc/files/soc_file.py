@@ -28,6 +28,11 @@ def shipped_socs() -> tuple[str, ...]:
     return tuple(sorted(file.stem for file in soc_configs().glob("*.toml")))
 
 
+def shipped_chips() -> tuple[str, ...]:
+    """The names of the SoC files of real chips that come with the package."""
+    return tuple(sorted(file.stem for file in (soc_configs() / "chips").glob("*.toml")))
+
+
 def read_soc(path_or_name: str | File) -> SoC:
     """The SoC of a file, or of a shipped description by its name.
 
@@ -92,11 +97,14 @@ def soc_text(path_or_name: str | File) -> tuple[str, File, str]:
 def _located(path_or_name: str | File) -> tuple[File, str]:
     """The file, and how to call it: for a shipped one not by the folder of this installation."""
     path = File(path_or_name)
-    if str(path_or_name) in shipped_socs() and not path.is_file():
-        return soc_configs() / f"{path_or_name}.toml", f"soc_configs/{path_or_name}.toml"
+    folders = dict.fromkeys(shipped_socs(), "") | dict.fromkeys(shipped_chips(), "chips/")
+    if str(path_or_name) in folders and not path.is_file():
+        place = f"{folders[str(path_or_name)]}{path_or_name}.toml"
+        return soc_configs() / place, f"soc_configs/{place}"
     return path, str(path_or_name)
 
 
 def _read(path: File, shown: str) -> str:
-    hint = name_hint(File(shown).stem, shipped_socs(), "give the path of a file or one of the shipped")
+    names = (*shipped_socs(), *shipped_chips())
+    hint = name_hint(File(shown).stem, names, "give the path of a file or one of the shipped")
     return read_text(path, shown, SOC_FILE, hint, "name the model first, and the SoC after it")

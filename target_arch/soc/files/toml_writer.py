@@ -14,7 +14,7 @@ import attrs
 from target_arch.soc.model import CopyPath, LoadProcess, Memory, SoC, TargetArch
 from target_arch.soc.schema import fields
 from target_arch.soc.schema.fields import Key
-from target_arch.soc.schema.kinds import Integer, Quantity
+from target_arch.soc.schema.kinds import Integer, Quantity, Table
 from target_arch.soc.units import SIZE
 
 _ADDRESS_FROM = 2**32
@@ -31,6 +31,7 @@ def toml(soc: SoC) -> str:
         *(_table(f"[target_arch.{arch.name}]", _arch(arch)) for arch in soc.archs),
         *(_table(f"[memory_mode.{name}]", mode) for name, mode in _modes(soc)),
         *(_table(f"[port.{port.name}]", _keys(port, fields.PORT)) for port in soc.ports),
+        *(() if soc.chip is None else (_table("[chip]", _keys(soc.chip, fields.CHIP)),)),
         _table("[partitioning]", _partitioning(soc)),
         _table("[lowering]", {"order": _value(soc.lowering), **_phases(soc)}),
     ]
@@ -72,6 +73,9 @@ def _default(default: Any) -> Any:
 def _of_kind(value: Any, key: Key) -> str:
     if isinstance(key.kind, Quantity):
         return _text(quantity(value, key.kind))
+    if isinstance(key.kind, Table) and isinstance(key.kind.of, Quantity):
+        amounts = {name: quantity(each, key.kind.of) for name, each in value.items()}
+        return _value(amounts)
     if isinstance(key.kind, Integer) and key.kind.most > _ADDRESS_FROM:
         return f"{value:#x}"
     return _value(value)

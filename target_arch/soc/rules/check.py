@@ -80,6 +80,8 @@ def _values(soc: SoC) -> list[Fault]:
             _check((section, value.name), value, keys, faults)
     for index, copy in enumerate(soc.copies):
         _check(("copy", index), copy, fields.COPY, faults)
+    if soc.chip is not None:
+        _check(("chip",), soc.chip, fields.CHIP, faults)
     if soc.cost_file:
         fields.COST[0].kind.check(("cost", "file"), soc.cost_file, faults)
     for arch in soc.archs:

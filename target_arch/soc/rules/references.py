@@ -64,6 +64,9 @@ def _unknown_target_arch(soc: SoC) -> Iterator[Fault]:
         for memory in soc.memories
         for observer in memory.observers
     ]
+    if soc.chip is not None:
+        tables = {key: getattr(soc.chip, key) for key in ("processor", "slowdown", "active", "idle")}
+        places += [(("chip", key, name), name) for key, table in tables.items() for name in table]
     places += [(("partitioning", "order", index), name) for index, name in enumerate(soc.partitioning)]
     for path, name in places:
         if name not in known:

@@ -5,8 +5,10 @@ The reader, `check_soc`, the JSON Schema and the documentation's test all go by 
 
 from attrs import frozen
 
+from target_arch.soc.chip.processors import processors
 from target_arch.soc.schema.kinds import (
     SIZE_IN_BYTES,
+    Factor,
     Flag,
     Integer,
     Kind,
@@ -15,10 +17,11 @@ from target_arch.soc.schema.kinds import (
     OneOrMore,
     Quantity,
     Scalar,
+    Sentences,
     Table,
     Text,
 )
-from target_arch.soc.units import BANDWIDTH, FREQUENCY, TIME
+from target_arch.soc.units import BANDWIDTH, FREQUENCY, POWER, TIME
 from target_arch.soc.words import CacheDuty, DLDeviceType, InstructionSet, OperandRule
 
 SCHEMA = 1
@@ -26,6 +29,7 @@ SCHEMA = 1
 _ADDRESS = Integer(least=0, most=2**64 - 1)
 _BANDWIDTH = Quantity(what="bandwidth", units=BANDWIDTH, most=1e15)
 _TIME = Quantity(what="time", units=TIME, most=1e6, zero=True)
+_POWER = Quantity(what="power", units=POWER, most=1e3, zero=True)
 _CLOCK = Quantity(what="frequency", units=FREQUENCY, most=1e12)
 
 
@@ -132,6 +136,24 @@ PORT = (
 )
 COST = (
     Key(name="file", kind=Text(), required=True, help="measured costs (JSON), beside this file or below it"),
+)
+CHIP = (
+    Key(name="part", kind=Text(), required=True, help="vendor and number of the real part"),
+    Key(
+        name="processor",
+        kind=Table(of=OneOf(words=tuple(processors()))),
+        help="by target_arch, its processor",
+    ),
+    Key(
+        name="slowdown",
+        kind=Table(of=Factor()),
+        help="by target_arch, how much longer instructions take than its processor needs for them",
+    ),
+    Key(name="active", kind=Table(of=_POWER), help="by target_arch, power of the chip while it computes"),
+    Key(name="idle", kind=Table(of=_POWER), help="by target_arch, power of the chip while it waits"),
+    Key(name="published", kind=Sentences(), help="what documents state, with the document"),
+    Key(name="fitted", kind=Sentences(), help="what was fitted, to what, and how far off it is"),
+    Key(name="assumed", kind=Sentences(), help="what nothing states"),
 )
 _EVERY = ("*",)
 PARTITIONING = (

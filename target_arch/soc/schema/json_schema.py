@@ -49,6 +49,7 @@ def json_schema() -> dict[str, Any]:
         | {"required": ["default"]},
         "port": _named(_object(fields.PORT), "where ports of the C runtime put a program"),
         "cost": _object(fields.COST),
+        "chip": _object(fields.CHIP) | {"description": "the real part that this describes"},
         "partitioning": _object(fields.PARTITIONING),
         "lowering": {
             "type": "object",

@@ -295,6 +295,43 @@ class Scalar:
         return {"type": ["number", "string", "boolean"]}
 
 
+@frozen(kw_only=True)
+class Sentences:
+    """A list of texts, each on one line."""
+
+    def read(self, path: Path, value: object, faults: Faults) -> Any:
+        if not isinstance(value, list):
+            return wrong_type(path, "a list of texts", value, faults)
+        read = [Text().read((*path, index), item, faults) for index, item in enumerate(value)]
+        return None if None in read else tuple(read)
+
+    def check(self, path: Path, value: tuple[str, ...], faults: Faults) -> None:
+        for index, item in enumerate(value):
+            Text().check((*path, index), item, faults)
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "array", "items": Text().schema()}
+
+
+@frozen(kw_only=True)
+class Factor:
+    """A number above 0 that something is multiplied by."""
+
+    def read(self, path: Path, value: object, faults: Faults) -> Any:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return wrong_type(path, "a number", value, faults)
+        before = len(faults)
+        self.check(path, float(value), faults)
+        return float(value) if len(faults) == before else None
+
+    def check(self, path: Path, value: float, faults: Faults) -> None:
+        if not 0 < value < math.inf:
+            out_of_range(path, f"`{path[-1]}` must be above 0", faults)
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "number", "exclusiveMinimum": 0}
+
+
 SIZE_IN_BYTES = Quantity(what="size", units=SIZE, most=2**44, whole=True)
 
 

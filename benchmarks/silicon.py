@@ -1,0 +1,293 @@
+"""Predicted time of MLPerf Tiny's models beside the published time of chips, each task left out of the fit.
+
+    python -m benchmarks.silicon [--classes] [--energy] [--bounds]
+
+For TFLite Micro and microTVM with CMSIS-NN: the instructions that the backend `cmsis_nn` executes on QEMU's
+board, and those of CMSIS-NN's dense layers and additions, which it leaves to C; LLVM's machine code analyser
+gives their cycles on the core, and one factor per chip what caches, wait states and the compiler add. The
+factor is the geometric mean over the three other tasks. For the chip with an Ethos-U: the simulated run with
+Vela's cycles, nothing fitted.
+
+`--classes` prints the shares of classes of instructions and the cycles by the classes of
+`target_arch/soc/chip/processors.toml`; `--energy` joules as the power of the other tasks times the published
+time; `--bounds` this project's own kernels beside the best published time of each chip. Needs what
+`benchmarks.machine_code` needs, `../shared`, and Vela.
+"""
+
+import argparse
+import csv
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from math import exp, log
+from pathlib import Path
+from statistics import fmean, median
+
+from attrs import frozen
+
+from benchmarks.instructions import LIBRARY, MACHINES, NAMES, SHARED, with_library
+from benchmarks.machine_code import (
+    PROCESSORS,
+    ExecutedBlock,
+    classes,
+    cycles,
+    executed,
+    executed_program,
+)
+from target_arch.pipeline import CompileRequest, compile_model
+from target_arch.plan.printed.text import table
+from target_arch.soc import read_soc
+from target_arch.soc.chip.processors import processors
+
+TASKS: Mapping[str, str] = dict(zip(NAMES, ("kws", "vww", "ic", "ad"), strict=True))
+_NUMBER = re.compile(r"[0-9.]+")
+_REST = Path(__file__).with_name("cmsis_nn_rest.c")
+_FUNCTIONS = (
+    "arm_fully_connected_s8.c",
+    "arm_nn_vec_mat_mult_t_s8.c",
+    "arm_nn_vec_mat_mult_t_per_ch_s8.c",
+    "arm_elementwise_add_s8.c",
+    "arm_vector_sum_s8.c",
+)
+_BOARDS = {
+    "Cortex-M7": ("mps2-an386", "cortex-m4", "soft"),
+    "Cortex-M55": ("mps3-an547", "cortex-m55", "hard"),
+}
+
+
+@frozen(kw_only=True)
+class PublishedRow:
+    """A row of the table: milliseconds and microjoules by task; none where nothing was published."""
+
+    chip: str
+    framework: str
+    megahertz: float
+    milliseconds: Mapping[str, float]
+    microjoules: Mapping[str, float]
+
+
+@frozen(kw_only=True)
+class PredictedChip:
+    """A row that is predicted from instructions: its chip, the words of its framework, and the processor."""
+
+    chip: str
+    framework: str
+    processor: str
+
+
+CHIPS = (
+    PredictedChip(chip="STM32L4R5", framework="microTVM + CMSIS-NN", processor="cortex-m4"),
+    PredictedChip(chip="RA6M4", framework="TFLM", processor="cortex-m33"),
+    PredictedChip(chip="RA8D1", framework="TFLM", processor="cortex-m85"),
+    PredictedChip(chip="RA8D1", framework="TFLM", processor="cortex-m55"),
+)
+"""RA8D1 twice: by LLVM's table of the Cortex-M85, and by the Cortex-M55's."""
+_OWN = (
+    ("STM32L4R5", "cortex-m4"),
+    ("STM32U575", "cortex-m33"),
+    ("STM32H7A3", "cortex-m7"),
+    ("RA8D1", "cortex-m85"),
+)
+
+
+def published() -> tuple[PublishedRow, ...]:
+    """The rows of the table beside the repository."""
+    with (SHARED / "silicon" / "mlperf_tiny.csv").open(encoding="utf-8") as file:
+        return tuple(
+            PublishedRow(
+                chip=row["chip"],
+                framework=row["framework_round"],
+                megahertz=float(_NUMBER.findall(row["MHz"])[0]),
+                milliseconds={t: float(row[f"{t}_ms"]) for t in TASKS.values() if row[f"{t}_ms"]},
+                microjoules={t: float(row[f"{t}_uJ"]) for t in TASKS.values() if row[f"{t}_uJ"]},
+            )
+            for row in csv.DictReader(file)
+        )
+
+
+def library_blocks(machine: str) -> dict[str, tuple[ExecutedBlock, ...]]:
+    """By task, what TFLite Micro executes with CMSIS-NN on a board's core."""
+    soc = with_library(read_soc(MACHINES[machine].soc), LIBRARY, MACHINES[machine].core)
+    found = {}
+    for name, task in TASKS.items():
+        blocks = executed(SHARED / "models" / f"{name}.tflite", soc, keep_dead=True)
+        replaced = {"ad": ("host_cpu_dense", "DENSE"), "ic": ("host_cpu_add", "ADD")}.get(task)
+        if replaced is not None:
+            word, case = replaced
+            kept = (each for each in blocks if word not in each.function)
+            blocks = (*kept, *_rest(machine, case))
+        found[task] = blocks
+    return found
+
+
+def _rest(machine: str, case: str) -> tuple[ExecutedBlock, ...]:
+    """The functions of CMSIS-NN that the backend does not call."""
+    board, cpu, floats = _BOARDS[machine]
+    sources = [str(next((LIBRARY / "Source").rglob(name))) for name in _FUNCTIONS]
+    flags = (f"-mcpu={cpu}", "-mthumb", f"-mfloat-abi={floats}", "-O2", "-std=gnu99", f"-D{case}")
+    places = "-Wl,--section-start=.vectors=0,-Ttext=0x40,-Tdata=0x20000000,-u,vectors,-e,vectors"
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        program = folder / "rest"
+        link = ("-nostartfiles", places, "-o", str(program))
+        command = ("arm-none-eabi-gcc", *flags, f"-I{LIBRARY / 'Include'}", str(_REST), *sources, *link)
+        subprocess.run(command, check=True)
+        blocks = executed_program(program, board, folder)
+        return tuple(each for each in blocks if each.function.startswith(("arm_", "mem")))
+
+
+def left_out(measured: Mapping[str, float], expected: Mapping[str, float]) -> dict[str, float]:
+    """By task, the prediction with the factor of the other tasks."""
+    ratios = {task: measured[task] / expected[task] for task in measured}
+    return {
+        task: expected[task] * exp(fmean(log(ratios[other]) for other in ratios if other != task))
+        for task in measured
+    }
+
+
+@frozen(kw_only=True)
+class Prediction:
+    """A published number of a chip and its prediction."""
+
+    chip: str
+    task: str
+    published: float
+    predicted: float
+
+    @property
+    def error(self) -> float:
+        """How far it is off, as a part of the published number."""
+        return self.predicted / self.published - 1
+
+
+def from_instructions(
+    rows: Sequence[PublishedRow], blocks: Mapping[str, Mapping[str, tuple[ExecutedBlock, ...]]]
+) -> Iterator[Prediction]:
+    """Milliseconds of the chips that run CMSIS-NN."""
+    for chip in CHIPS:
+        row = next(r for r in rows if r.chip == chip.chip and r.framework.startswith(chip.framework))
+        processor = PROCESSORS[chip.processor]
+        expected = {
+            task: cycles(some, processor) / (row.megahertz * 1e3)
+            for task, some in blocks[processor.machine].items()
+        }
+        found = left_out(row.milliseconds, expected)
+        for task, value in row.milliseconds.items():
+            name = f"{chip.chip}, {chip.processor}"
+            yield Prediction(chip=name, task=task, published=value, predicted=found[task])
+
+
+def from_vela(rows: Sequence[PublishedRow]) -> Iterator[Prediction]:
+    """Milliseconds of the chip with an Ethos-U55, everything on the unit that it takes."""
+    row = next(row for row in rows if row.chip == "RA8P1")
+    soc = read_soc("ra8p1")
+    for name, task in TASKS.items():
+        model = SHARED / "models" / f"{name}.tflite"
+        request = CompileRequest(model_path=model, soc=soc, keep_dead=True, prefer={"*": "npu"})
+        run = compile_model(request).execution
+        assert run is not None
+        predicted = run.makespan * 1e3
+        yield Prediction(chip="RA8P1, Vela", task=task, published=row.milliseconds[task], predicted=predicted)
+
+
+def energies(rows: Sequence[PublishedRow]) -> Iterator[Prediction]:
+    """Microjoules as the power of the other tasks times the published time."""
+    for row in rows:
+        if len(row.microjoules) < 3:
+            continue
+        found = left_out(row.microjoules, row.milliseconds)
+        for task, value in row.microjoules.items():
+            name = f"{row.chip}, {row.framework}"
+            yield Prediction(chip=name, task=task, published=value, predicted=found[task])
+
+
+def summary(title: str, some: Sequence[Prediction]) -> str:
+    """A line about the errors."""
+    errors = [abs(each.error) for each in some]
+    return f"{title}: median error {median(errors):.1%}, worst {max(errors):.0%}, {len(errors)} numbers"
+
+
+def show(some: Sequence[Prediction], unit: str) -> None:
+    """Print a table of predictions."""
+    rows = [(p.chip, p.task, f"{p.published:.4g}", f"{p.predicted:.4g}", f"{p.error:+.0%}") for p in some]
+    print(table(("chip", "task", f"published {unit}", f"predicted {unit}", "error"), rows, right=(2, 3, 4)))
+
+
+def show_classes(blocks: Mapping[str, Mapping[str, tuple[ExecutedBlock, ...]]]) -> None:
+    """Print shares of classes, and cycles per instruction by the classes of every processor."""
+    for machine, tasks in blocks.items():
+        for task, some in tasks.items():
+            counts = classes(some)
+            shares = ", ".join(f"{kind} {count / counts.total():.3f}" for kind, count in counts.most_common())
+            print(f"{machine} {task}: {shares}")
+            own = [name for name, each in PROCESSORS.items() if each.machine == machine]
+            by_class = {name: processors()[name].total(counts) / counts.total() for name in own}
+            print("  " + ", ".join(f"{name} {value:.3f}" for name, value in by_class.items()))
+
+
+def show_bounds(rows: Sequence[PublishedRow], machine_factor: Mapping[str, float]) -> None:
+    """Print this project's own kernels beside the best published time of each chip."""
+    lines = []
+    for chip, name in _OWN:
+        processor = PROCESSORS[name]
+        own_rows = [row for row in rows if row.chip.startswith(chip)]
+        for model, task in TASKS.items():
+            soc = read_soc(MACHINES[processor.machine].soc)
+            blocks = executed(SHARED / "models" / f"{model}.tflite", soc, keep_dead=False)
+            factor = machine_factor.get(name, 1.0)
+            predicted = factor * cycles(blocks, processor) / (own_rows[0].megahertz * 1e3)
+            best = min(row.milliseconds[task] for row in own_rows if task in row.milliseconds)
+            lines.append((chip, name, task, f"{best:.4g}", f"{predicted:.4g}", f"{predicted / best:.2f}"))
+    header = ("chip", "processor", "task", "best published ms", "own kernels ms", "ratio")
+    print(table(header, lines, right=(3, 4, 5)))
+
+
+def factors(
+    rows: Sequence[PublishedRow], blocks: Mapping[str, Mapping[str, tuple[ExecutedBlock, ...]]]
+) -> dict[str, float]:
+    """By processor, the factor of its chip over all tasks."""
+    found = {}
+    for chip in CHIPS:
+        row = next(r for r in rows if r.chip == chip.chip and r.framework.startswith(chip.framework))
+        processor = PROCESSORS[chip.processor]
+        ratios = [
+            row.milliseconds[task] * row.megahertz * 1e3 / cycles(some, processor)
+            for task, some in blocks[processor.machine].items()
+        ]
+        found[chip.processor] = exp(fmean(map(log, ratios)))
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--classes", action="store_true")
+    parser.add_argument("--energy", action="store_true")
+    parser.add_argument("--bounds", action="store_true")
+    options = parser.parse_args(arguments)
+    rows = published()
+    if options.energy:
+        found = list(energies(rows))
+        show(found, "uJ")
+        print(summary("energy, each task left out", found))
+        return
+    blocks = {machine: library_blocks(machine) for machine in _BOARDS}
+    if options.classes:
+        show_classes(blocks)
+        return
+    if options.bounds:
+        show_bounds(rows, factors(rows, blocks))
+        return
+    timed = list(from_instructions(rows, blocks))
+    vela = list(from_vela(rows))
+    show((*timed, *vela), "ms")
+    for name, factor in factors(rows, blocks).items():
+        print(f"factor of {name}: {factor:.3f}")
+    for title, other in (("cortex-m85", "cortex-m55"), ("cortex-m55", "cortex-m85")):
+        print(summary(f"CMSIS-NN, RA8D1 as {title}", [p for p in timed if not p.chip.endswith(other)]))
+    print(summary("Vela", vela))
+
+
+if __name__ == "__main__":
+    main()
