@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from target_arch.api.explored import explore_chips, point_chip
     from target_arch.api.inventory import operators
     from target_arch.api.placed import partition
+    from target_arch.api.relax_codegen import register_codegen
     from target_arch.api.soc import load_soc
     from target_arch.api.tuning import tune_kernels
     from target_arch.api.views.report import compare
@@ -37,6 +38,7 @@ __all__ = [
     "operators",
     "partition",
     "point_chip",
+    "register_codegen",
     "tune_kernels",
 ]
 
@@ -55,6 +57,7 @@ _PLACES = {
     "operators": "target_arch.api.inventory",
     "partition": "target_arch.api.placed",
     "point_chip": "target_arch.api.explored",
+    "register_codegen": "target_arch.api.relax_codegen",
     "tune_kernels": "target_arch.api.tuning",
 }
 

@@ -11,9 +11,11 @@ from target_arch.diagnostics import refusal
 from target_arch.relax.tvm_import import import_tvm
 
 Model: TypeAlias = Any
-"""A model file (text or path), its bytes, an `onnx.ModelProto`, or a `torch.export.ExportedProgram`."""
+"""A model file (text or path), its bytes, an `onnx.ModelProto`, a `torch.export.ExportedProgram`, or a Relax
+`tvm.IRModule`, alone or in a tuple with the values of parameters of its `main`.
+"""
 
-_KINDS = ("onnx", "pt2", "tflite")
+_KINDS = ("onnx", "pt2", "relax", "tflite")
 
 
 @contextmanager
@@ -43,8 +45,26 @@ def _written(model: Model, place: Path) -> Path:
         file = place.with_suffix(".pt2")
         torch.export.save(model, file)
         return file
-    hint = "give a path, bytes, an `onnx.ModelProto` or a `torch.export.ExportedProgram`"
+    if name == "tvm.IRModule" or (isinstance(model, tuple) and len(model) == 2):
+        module, params = model if isinstance(model, tuple) else (model, None)
+        return _of_relax(module, params, place)
+    hint = "give a path, bytes, an `onnx.ModelProto`, a `torch.export.ExportedProgram` or a Relax `IRModule`"
     raise refusal("model-type", "model", f"a value of type `{name}` is no model", hint)
+
+
+def _of_relax(module: Any, params: Any, place: Path) -> Path:
+    import_tvm()
+    from target_arch.relax.readers.relax_module import is_module, saved_module
+
+    if not is_module(module):
+        text = f"a tuple that begins with a `{type(module).__name__}` is no model"
+        raise refusal(
+            "model-type", "model", text, "give a Relax `IRModule`, and the values of its parameters"
+        )
+    try:
+        return _saved(saved_module(module, params), place.with_suffix(".relax"))
+    except ValueError as error:
+        raise refusal("model-type", "model", f"{error}", None) from error
 
 
 def _of_bytes(data: bytes, place: Path) -> Path:

@@ -76,6 +76,8 @@ class CompileOptions(TypedDict, total=False):
     """The program that the model wants on a target_arch, instead of the SoC file's."""
     backend_dirs: Sequence[str | Path]
     """Folders with plug-ins."""
+    passes: Sequence[Callable[..., object]]
+    """Passes of TVM that run on the Relax program of the model, before backends look for their operators."""
     plug_ins: PlugIns
     """Plug-ins that were found before, instead of those that are installed and those in `backend_dirs`."""
 
@@ -120,6 +122,7 @@ _FIELDS: Mapping[str, _Field] = {
     "memory_limits": _Field("memory"),
     "forbid": _Field("forbid", lambda wishes, _: {name: _several(wish) for name, wish in wishes.items()}),
     "targets": _Field("targets", lambda names, _: tuple(names)),
+    "passes": _Field("passes", lambda passes, _: tuple(passes)),
     "order": _Field("order", lambda names, _: tuple(names)),
     "costs": _Field("costs", lambda file, soc: read_costs(Path(file), soc)),
     "tuning": _Field("tuning", lambda file, _: read_tuning(Path(file))),

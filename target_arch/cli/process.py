@@ -23,7 +23,7 @@ from target_arch.diagnostics import DiagnosticError, refusal
 
 ENDED = 4
 """Exit code of a process that a defect or the system ended."""
-_MODELS = (".onnx", ".pt2", ".tflite")
+_MODELS = (".onnx", ".pt2", ".relax", ".tflite")
 _READING = ("/relax/readers/", "/relax/importer.py", "/run/references/")
 _LONGEST_TRACE = 65536
 

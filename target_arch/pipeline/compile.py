@@ -316,6 +316,7 @@ def _import(request: CompileRequest, patterns: tuple[Pattern, ...], plug_ins: Pl
         request.input_shapes,
         request.states,
         plug_ins.operators.converter,
+        request.passes,
     )
     if not request.keep_dead:
         model = without_dead_channels(model)

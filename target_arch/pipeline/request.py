@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from attrs import field, frozen
 
@@ -39,6 +40,7 @@ class CompileRequest:
     outputs are: with `caller` they are in no arena, and every run is given their addresses. With `keep_dead`
     channels that no result depends on are computed, too. `constants` is the form that constants have.
     `divide` says whether operators may be divided over instances.
+    `passes` are TVM's, for the Relax program of the model.
     """
 
     model_path: Path
@@ -65,6 +67,7 @@ class CompileRequest:
     states: Mapping[str, str] = field(factory=dict)
     memory: Mapping[str, int] = field(factory=dict)
     keep_dead: bool = False
+    passes: tuple[Any, ...] = field(default=(), eq=False, repr=False)
     constants: ConstantsForm = field(default=ConstantsForm.AUTO, converter=constants_form)
     divide: Divide = field(default=Divide.NEVER, converter=divide)
 

@@ -43,6 +43,17 @@ class SocTargets(Mapping[str, TargetInstance]):
             raise UnknownNameError("target_arch", arch, [described.name for described in self.soc.archs])
         return found
 
+    def register_tvm_targets(self) -> tuple[str, ...]:
+        """Make every instance a tag of TVM, as in `tvm.target.Target("zynq_edge/dsp_cpu")`, and return the
+        tags. Their keys are the instance's name, its memory scopes, its clock, and TVM's own. Imports TVM.
+        """
+        from target_arch.relax import vdevice
+
+        return tuple(
+            vdevice.register_tag(f"{self.soc.name}/{target.name}", target.tvm_kind, target.tvm_keys)
+            for target in self.values()
+        )
+
     def of_device(self, device: DLDevice | tuple[int, int]) -> TargetInstance:
         """The target_arch behind a DLDevice, or behind DLPack's two numbers. Raises UnknownNameError."""
         for target in self.values():

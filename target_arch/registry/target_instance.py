@@ -87,6 +87,12 @@ class TargetInstance:
         return _TVM_KINDS[self.dl_device.type]
 
     @property
+    def tvm_keys(self) -> tuple[str, ...]:
+        """The keys of its tag, beside TVM's own: its name, its memory scopes, and its clock if it has one."""
+        clock = self.instance.arch.clock
+        return (self.name, *self.memory_scopes, *((f"clock-{clock:.0f}Hz",) if clock else ()))
+
+    @property
     def tvm_target(self) -> Any:
         """Its `tvm.target.Target`. Imports TVM."""
         from target_arch.relax import vdevice

@@ -1,4 +1,5 @@
-"""Read a model file: `.tflite`, `.onnx` or `.pt2` (a saved `torch.export` program).
+"""Read a model file: `.tflite`, `.onnx`, `.pt2` (a saved `torch.export` program) or `.relax` (a Relax module
+in TVM's JSON).
 
 Any fault of the file becomes a DiagnosticError with one message; rules:
 
@@ -15,14 +16,16 @@ Any fault of the file becomes a DiagnosticError with one message; rules:
     unsafe-model         a `.pt2` file that PyTorch would run code from
     missing-extra        the file type needs an optional dependency
     two-quantizations    see `finder.py`
+    failed-pass          one of the caller's passes fails, or changes the inputs
     wrong-state          an input and an output that cannot be one state
 
 Tests: `tests/relax/readers`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from attrs import frozen
 
@@ -39,8 +42,13 @@ from target_arch.relax.readers.source import Imported, content_kind
 
 NO_STATES: Mapping[str, str] = MappingProxyType({})
 
-_EXTENSIONS = {".tflite": "tflite", ".onnx": "onnx", ".pt2": "pt2"}
-_NAMES = {"tflite": "a TFLite model", "onnx": "an ONNX model", "pt2": "a saved torch.export program"}
+_EXTENSIONS = {".tflite": "tflite", ".onnx": "onnx", ".pt2": "pt2", ".relax": "relax"}
+_NAMES = {
+    "tflite": "a TFLite model",
+    "onnx": "an ONNX model",
+    "pt2": "a saved torch.export program",
+    "relax": "a Relax module",
+}
 
 
 @frozen(kw_only=True)
@@ -56,24 +64,30 @@ def import_model(
     shapes: InputShapes = AS_IN_FILE,
     states: Mapping[str, str] = NO_STATES,
     foreign: Foreign = no_libraries,
+    passes: Sequence[Any] = (),
 ) -> tuple[Model, RelaxProgram]:
     """The model in a file as operators on NHWC tensors, and its Relax program.
 
     `name` is the model's name (a C identifier is made of it), by default the file's stem. `patterns` are the
     composites to look for, by default `standard_patterns()`. `shapes` fix open dimensions of inputs. `states`
     maps names of inputs to those of outputs that are their values in the next run. `foreign` gives the
-    converters of operators that are not known here. Raises DiagnosticError, see above.
+    converters of operators that are not known here. `passes` are TVM's, of the caller: they run on the Relax
+    program of the model, before composites are looked for. Raises DiagnosticError, see above.
     """
     path = Path(path)
     checked = _checked(path)
     imported = _imported(path, checked, shapes, foreign)
+    if passes:
+        from target_arch.relax.readers.relax_module import with_passes
+
+        imported = with_passes(path, imported, passes)
     wanted = standard_patterns() if patterns is None else patterns
     pairs = (*imported.states, *asked_states(path, imported, states))
     return find_operators(imported.program, wanted, name or path.stem, path.name, imported.outputs, pairs)
 
 
 def model_kind(path: Path) -> tuple[str, bytes]:
-    """`onnx`, `pt2` or `tflite`, and the bytes of the file. Raises DiagnosticError."""
+    """`onnx`, `pt2`, `relax` or `tflite`, and the bytes of the file. Raises DiagnosticError."""
     checked = _checked(path)
     return checked.kind, checked.data
 
@@ -91,6 +105,10 @@ def _imported(path: Path, checked: _Checked, shapes: InputShapes, foreign: Forei
         from target_arch.relax.readers.onnx.reader import read_onnx
 
         return read_onnx(path, checked.data, shapes, foreign)
+    if checked.kind == "relax":
+        from target_arch.relax.readers.relax_module import read_relax
+
+        return read_relax(path, checked.data, shapes)
     from target_arch.relax.readers.pytorch.torch_export import read_torch
 
     return read_torch(path, checked.data, shapes, foreign)
@@ -112,7 +130,7 @@ def _checked(path: Path) -> _Checked:
             "model-type",
             path,
             f"extension `{path.suffix}` is not one of a model",
-            "known are `.onnx`, `.pt2` and `.tflite`",
+            "known are `.onnx`, `.pt2`, `.relax` and `.tflite`",
         )
     if not data:
         raise model_error("model-empty", path, "the file is empty", "copy or export the model again")

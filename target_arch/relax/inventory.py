@@ -80,6 +80,10 @@ def _named(path: Path, shapes: InputShapes, foreign: Foreign) -> Named:
         from target_arch.relax.readers.onnx.reader import named_nodes
 
         return named_nodes(path, data, shapes, foreign)
+    if kind == "relax":
+        from target_arch.relax.readers import relax_module
+
+        return relax_module.named_calls(path, data)
     from target_arch.relax.readers.pytorch.torch_export import named_calls
 
     return named_calls(path, data, foreign)

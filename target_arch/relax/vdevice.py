@@ -4,9 +4,11 @@ Every memory has a scope of its own (`global.<memory>`): TVM's planner takes two
 memory.
 """
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
+import tvm
 from tvm.relax import VDevice
 from tvm.target import Target
 
@@ -22,6 +24,13 @@ def tvm_target(kind: str) -> Any:
     if kind not in Target.list_kinds():
         raise ValueError(f"TVM has no target kind `{kind}`")
     return Target(kind)
+
+
+def register_tag(tag: str, kind: str, keys: Sequence[str]) -> str:
+    """Register a target of that kind, with these keys before its own, as a tag of TVM. The tag."""
+    own = [str(key) for key in tvm_target(kind).keys]
+    tvm.target.register_tag(tag, {"kind": kind, "keys": [*keys, *own]}, override=True)
+    return tag
 
 
 def memory_scope(memory: str) -> str:

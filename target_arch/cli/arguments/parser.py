@@ -138,7 +138,7 @@ def _backends(to: ArgumentParser) -> None:
 
 
 def _model(to: ArgumentParser) -> None:
-    to.add_argument("model", type=Path, metavar="MODEL", help="an .onnx, .tflite or .pt2 file")
+    to.add_argument("model", type=Path, metavar="MODEL", help="an .onnx, .tflite, .pt2 or .relax file")
     _soc(to)
 
 
@@ -165,7 +165,7 @@ def _partition(to: ArgumentParser) -> None:
 
 
 def _operators(to: ArgumentParser) -> None:
-    to.add_argument("model", type=Path, metavar="MODEL", help="an .onnx, .tflite or .pt2 file")
+    to.add_argument("model", type=Path, metavar="MODEL", help="an .onnx, .tflite, .pt2 or .relax file")
     _add(MODEL, to)
     _backend_dirs(to)
     _format(to)
@@ -174,7 +174,8 @@ def _operators(to: ArgumentParser) -> None:
 def _explain(to: ArgumentParser) -> None:
     to.add_argument(
         "model", type=Path, metavar="MODEL",
-        help="an .onnx, .tflite or .pt2 file; or RULE, as a message names it in brackets: its cause and cure",
+        help="an .onnx, .tflite, .pt2 or .relax file; or RULE, as a message names it in brackets: its cause "
+        "and cure",
     )  # fmt: skip
     _soc(to)
     said = "operator ids: these with the run that each place would give; none for all, without"
@@ -184,7 +185,7 @@ def _explain(to: ArgumentParser) -> None:
 def _compile(to: ArgumentParser) -> None:
     to.add_argument(
         "models", nargs="+", metavar="MODEL",
-        help="an .onnx, .tflite or .pt2 file, or NAME=FILE; several become one bundle",
+        help="an .onnx, .tflite, .pt2 or .relax file, or NAME=FILE; several become one bundle",
     )  # fmt: skip
     _soc(to)
     to.add_argument(
@@ -226,7 +227,7 @@ def _tune(to: ArgumentParser) -> None:
 def _calibrate(to: ArgumentParser) -> None:
     to.add_argument(
         "models", nargs="+", type=Path, metavar="MODEL",
-        help="an .onnx, .tflite or .pt2 file; with two or more an error is stated",
+        help="an .onnx, .tflite, .pt2 or .relax file; with two or more an error is stated",
     )  # fmt: skip
     _soc(to)
     to.add_argument(

@@ -28,12 +28,14 @@ class Imported:
 
 
 def content_kind(data: bytes) -> str | None:
-    """`tflite`, `onnx` or `pt2` by content, a description of another known file type, or None if the content
-    is not recognised.
+    """`tflite`, `onnx`, `pt2` or `relax` by content, a description of another known file type, or None if the
+    content is not recognised.
     """
     for magic, kind in _MAGIC:
         if data.startswith(magic):
             return kind
+    if data.startswith(b'{"root_index":'):
+        return "relax"
     if data[4:8] == TFLITE_IDENTIFIER:
         return "tflite"
     if _looks_like_onnx(data):

@@ -21,9 +21,17 @@ def _litert(model: Path, shapes: Shapes) -> Reference:
     return litert(model, shapes)
 
 
+def _relax_vm(model: Path, shapes: Shapes) -> Reference:
+    """TVM's compiler and machine take a second to import."""
+    from target_arch.run.references.relax_vm import relax_vm
+
+    return relax_vm(model, shapes)
+
+
 REFERENCES: Mapping[str, Callable[[Path, Shapes], Reference]] = {
     ".onnx": ort,
     ".pt2": pytorch,
+    ".relax": _relax_vm,
     ".tflite": _litert,
 }
 

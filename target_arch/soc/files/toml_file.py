@@ -19,7 +19,7 @@ _DEEPEST = 32
 """Parts of one dotted key; ours have at most 4. `tomllib` takes seconds and gigabytes for 20,000."""
 _MOST_BYTES = 2**22
 _TWICE = ("Cannot overwrite a value", "Cannot declare ", "Duplicate inline table key")
-_MODELS = (".onnx", ".pt2", ".tflite")
+_MODELS = (".onnx", ".pt2", ".relax", ".tflite")
 
 
 def read_text(

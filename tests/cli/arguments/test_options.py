@@ -13,7 +13,7 @@ from target_arch.plan.goal import Goal
 from target_arch.registry import PlugIns
 from target_arch.soc import read_soc
 
-BESIDE = {"targets", "plug_ins", "backend_dirs"}
+BESIDE = {"targets", "plug_ins", "backend_dirs", "passes"}
 """Read by `configured`, since the SoC follows from them."""
 
 

@@ -198,7 +198,7 @@ def test_a_file_without_a_reference(tmp_path: Path) -> None:
         reference_for(tmp_path / "model.txt")
     assert str(failure.value) == (
         f"{tmp_path}/model.txt: error: there is no reference for files that end with `.txt` [no-reference]\n"
-        "hint: a model file ends with one of `.onnx`, `.pt2`, `.tflite`"
+        "hint: a model file ends with one of `.onnx`, `.pt2`, `.relax`, `.tflite`"
     )
 
 

@@ -1,0 +1,220 @@
+"""Relax modules, as `tvm.ir.save_json` writes them: `.relax` files, and modules in memory.
+
+Their `main` becomes the model. Private functions of Relax that it calls are inlined, so that composites of
+the author's passes are operators again; functions of TIR that it calls stay as they are. Parameters that are
+constants of the model are bound before.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tvm
+from attrs import frozen
+from tvm import relax, tirx
+
+from target_arch.diagnostics import listed
+from target_arch.plan.inputs.shapes import InputShapes
+from target_arch.plan.operators.facts import Arithmetic
+from target_arch.relax.ir.errors import model_error
+from target_arch.relax.ir.graph import FileFacts, operator_name
+from target_arch.relax.readers.frontend import FAILURES, imported, translated
+from target_arch.relax.readers.source import Imported
+
+VERSION = str(tvm.__version__)
+"""Of TVM."""
+_WRITE = "write it with `tvm.ir.save_json`"
+
+
+def read_relax(path: Path, data: bytes, shapes: InputShapes) -> Imported:
+    """A Relax module in JSON, with open dimensions as in `shapes`.
+
+    Raises DiagnosticError, see `importer.py`.
+    """
+    module = translated(path, lambda: _flat(with_shapes(path, load_module(path, data), shapes)))
+    function = module["main"]
+    for name in _called(function):
+        message = f"`main` calls the function `{name}`, which could not be inlined"
+        raise model_error("unsupported-model", path, message, "make it private, without recursion")
+    outputs = _output_names(function)
+    tensors = {var: str(var.name) for var in function.params}
+    return imported(path, module, Arithmetic.ONNX, outputs, {}, FileFacts(tensors=tensors))
+
+
+def load_module(path: Path, data: bytes) -> Any:
+    """The module of a file. Raises DiagnosticError."""
+    try:
+        module = tvm.ir.load_json(data.decode("utf-8"))
+    except (UnicodeDecodeError, *FAILURES):
+        message = "this is no Relax module: its JSON is not TVM's"
+        raise model_error("model-damaged", path, message, _WRITE) from None
+    if not isinstance(module, tvm.IRModule) or not isinstance(_main(module), relax.Function):
+        message = "this is no Relax module with a function `main`"
+        raise model_error("model-type", path, message, _WRITE)
+    return module
+
+
+def saved_module(module: Any, params: Mapping[str, Any] | None) -> bytes:
+    """A module as JSON, with parameters of `main` bound to values: by their names, or the last ones in a
+    list, as TVM's frontends have them. ValueError for a parameter that `main` does not have.
+    """
+    if params:
+        module = relax.transform.BindParams("main", _values(module, params))(module)
+    return str(tvm.ir.save_json(module)).encode()
+
+
+def is_module(value: object) -> bool:
+    """Whether it is a module of TVM."""
+    return isinstance(value, tvm.IRModule)
+
+
+def named_calls(path: Path, data: bytes) -> Iterator[tuple[str, str]]:
+    """The operators of a module, each with the variable that it is bound to."""
+    module = translated(path, lambda: _flat(load_module(path, data)))
+    for block in module["main"].body.blocks:
+        for binding in block.bindings:
+            name = operator_name(binding.value)
+            if name is not None:
+                yield name, str(binding.var.name)
+
+
+def with_passes(path: Path, found: Imported, passes: Sequence[Any]) -> Imported:
+    """The program behind passes of the caller, with names of operators and tensors as far as their
+    expressions are still there. Raises DiagnosticError where a pass fails, or a reader refuses the result.
+    """
+    graph, before = found.program.graph, found.program.module
+    facts = FileFacts(
+        authors={graph.bound[var]: name for var, name in graph.names.items()},
+        quantizations={graph.bound.get(var, var): grid for var, grid in graph.quantizations.items()},
+        tensors={graph.bound.get(var, var): name for var, name in graph.in_file.items()},
+    )
+    try:
+        module = _flat(tvm.ir.transform.Sequential(list(passes))(before))
+    except Exception as error:
+        # The passes are the caller's, and may raise anything.
+        said = (str(error).strip().splitlines() or [type(error).__name__])[-1]
+        raise model_error("failed-pass", path, f"one of `passes` failed: {said}", None) from error
+    if len(module["main"].params) != len(graph.function.params):
+        message = "`passes` changed the number of inputs"
+        raise model_error(
+            "failed-pass", path, message, "bind parameters before, and leave inputs as they are"
+        )
+    made = imported(path, module, graph.arithmetic, found.outputs, found.program.constant_names, facts)
+    return Imported(program=made.program, outputs=found.outputs, states=found.states)
+
+
+@frozen
+class RelaxInput:
+    """An input of a module."""
+
+    name: str
+    shape: tuple[int | None, ...]
+    dtype: str
+
+
+def inputs_of(module: Any) -> tuple[RelaxInput, ...]:
+    """The inputs of `main`; an extent that is open is None."""
+    return tuple(
+        RelaxInput(str(var.name), tuple(map(_extent, var.ty.shape)), str(var.ty.dtype))
+        for var in module["main"].params
+    )
+
+
+def executable(module: Any) -> Any:
+    """A function of arrays that runs `main` by TVM's own virtual machine, and returns a tuple of arrays."""
+    machine = relax.VirtualMachine(tvm.compile(module, target="llvm"), tvm.cpu())
+
+    def run(*values: Any) -> tuple[Any, ...]:
+        result = machine["main"](*map(tvm.runtime.tensor, values))
+        results = (result,) if hasattr(result, "numpy") else tuple(result)
+        return tuple(np.array(each.numpy()) for each in results)
+
+    return run
+
+
+def with_shapes(path: Path, module: Any, shapes: InputShapes) -> Any:
+    """The module with open extents of inputs as asked for. DiagnosticError for shapes that contradict it."""
+    bound: dict[Any, int] = {}
+    inputs = {str(var.name): var for var in module["main"].params}
+    for name in shapes.shapes:
+        if name not in inputs:
+            message = f"there is no input `{name}`"
+            raise model_error("input-shape", path, message, f"inputs are {listed(inputs)}")
+    for name, var in inputs.items():
+        wanted = _wanted(var, shapes.shapes.get(name), shapes.batch)
+        own = list(var.ty.shape)
+        fixed = [int(extent) if isinstance(extent, tirx.IntImm) else None for extent in own]
+        if len(wanted) != len(own) or any(
+            mine not in (None, extent)
+            for mine, extent in zip(fixed, wanted, strict=True)
+            if extent is not None
+        ):
+            message = f"input `{name}` cannot have the shape {list(wanted)}"
+            raise model_error("input-shape", path, message, f"its extents are {list(map(str, own))}")
+        for extent, value in zip(own, wanted, strict=True):
+            if not isinstance(extent, tirx.IntImm) and value is not None:
+                bound[extent] = value
+    return relax.transform.BindSymbolicVars(bound, "main")(module) if bound else module
+
+
+def _wanted(var: Any, shape: Sequence[int] | None, batch: int | None) -> tuple[int | None, ...]:
+    """The extents that an input is to have; None where nothing was asked for."""
+    if shape is not None:
+        return tuple(shape)
+    own = [_extent(extent) for extent in var.ty.shape]
+    if own and own[0] is None:
+        own[0] = batch
+    return tuple(own)
+
+
+def _extent(extent: Any) -> int | None:
+    return int(extent) if isinstance(extent, tirx.IntImm) else None
+
+
+def _main(module: Any) -> Any:
+    return next((module[name] for name in module.get_global_vars() if name.name_hint == "main"), None)
+
+
+def _flat(module: Any) -> Any:
+    """`main` as one dataflow block that calls operators and functions of TIR."""
+    passes = [
+        relax.transform.LambdaLift(),
+        relax.transform.InlinePrivateFunctions(),
+        relax.transform.ConvertToDataflow(),
+        relax.transform.Normalize(),
+    ]
+    return tvm.ir.transform.Sequential(passes)(module)
+
+
+def _called(function: Any) -> list[str]:
+    """Functions of Relax that it still calls."""
+    values = [binding.value for block in function.body.blocks for binding in block.bindings]
+    calls = [value.op for value in values if isinstance(value, relax.Call)]
+    return [each.name_hint for each in calls if isinstance(each, tvm.ir.GlobalVar)]
+
+
+def _output_names(function: Any) -> tuple[str, ...]:
+    """The variables that `main` returns, by their names."""
+    bound = {binding.var: binding.value for block in function.body.blocks for binding in block.bindings}
+    returned = function.body.body
+    while isinstance(returned, relax.Var) and isinstance(bound.get(returned), relax.Var | relax.Tuple):
+        returned = bound[returned]
+    fields = list(returned.fields) if isinstance(returned, relax.Tuple) else [returned]
+    names = [str(each.name) if isinstance(each, relax.Var) else "output" for each in fields]
+    return tuple(name if names.count(name) == 1 else f"{name}_{number}" for number, name in enumerate(names))
+
+
+def _values(module: Any, params: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of parameters by their names."""
+    names = [str(var.name) for var in module["main"].params]
+    own = params.get("main")
+    named = dict(zip(names[len(names) - len(own) :], own, strict=True)) if isinstance(own, list) else params
+    unknown = sorted(set(named) - set(names))
+    if unknown:
+        raise ValueError(f"`main` has no parameter {listed(unknown)}")
+    return {name: value if _is_tensor(value) else tvm.runtime.tensor(value) for name, value in named.items()}
+
+
+def _is_tensor(value: object) -> bool:
+    return isinstance(value, tvm.runtime.Tensor)
