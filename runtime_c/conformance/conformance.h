@@ -10,7 +10,7 @@
 #include "target_arch/runtime.h"
 
 enum { MEMORY_SRAM, MEMORY_TCM, MEMORY_RAM_0, MEMORY_RAM_1, MEMORY_COUNT };
-enum { INSTANCE_HOST, INSTANCE_DSP, INSTANCE_ADDER_0, INSTANCE_ADDER_1, INSTANCE_COUNT };
+enum { INSTANCE_HOST, INSTANCE_DSP, INSTANCE_ADDER_0, INSTANCE_ADDER_1, INSTANCE_CORE, INSTANCE_COUNT };
 enum { CHANNEL_0, CHANNEL_1, CHANNEL_COUNT };
 enum { TIMELINE_COUNT = CHANNEL_COUNT + INSTANCE_COUNT };
 enum { ARENA_SRAM, ARENA_CONSTANTS, ARENA_TCM, ARENA_RAM_0, ARENA_RAM_1, ARENA_COUNT };
@@ -26,15 +26,17 @@ enum { SRAM_BYTES = 8192, TCM_BYTES = 4096, RAM_BYTES = 2048 };
 
 #define TIMELINE_OF(instance) ((uint32_t)CHANNEL_COUNT + (uint32_t)(instance))
 
-/* Two C cores (host, dsp), two instances of an accelerator that adds bytes, a DMA engine of two channels.
- * Only `sram` is visible to the host; the dsp observes it too, and so does adder[1]. */
+/* Two C cores (host, dsp), two instances of an accelerator that adds bytes, a further core of the host, which executes
+ * its program on a stack of its own, and a DMA engine of two channels.
+ * Only `sram` is visible to the host; the dsp and the further core observe it too, and so does adder[1]. */
 #define CONFORMANCE_HASH 0x7461636f6e666f72u
 extern const ta_soc conformance_soc;
 extern const ta_arena conformance_arenas[ARENA_COUNT];
 extern const ta_driver conformance_adder_driver;
 /* The arena, the constants behind it, and a guard zone that no owner may touch. */
 #define SRAM_STORAGE WITH_GUARD(SRAM_BYTES + ADD_BYTES)
-enum { ADD_BYTES = 64 };
+enum { ADD_BYTES = 64, STACK_BYTES = 4096 };
+extern uint8_t conformance_stack[STACK_BYTES];
 extern uint8_t conformance_sram[SRAM_STORAGE];
 
 /* The port, and what it can do to help. Hooks may be NULL. Defined by <port>/under_test.c. */
@@ -52,6 +54,7 @@ typedef struct port_under_test {
     void (*reset)(uint32_t instance); /* it goes back into reset in the middle of its next work */
     int (*guards)(int paint); /* paint the bytes around memories that are no pool's, or: are they still painted? */
     ta_function call; /* what add_call has the dsp execute; NULL: conformance_add */
+    int uses_stacks; /* 1 where the further core executes on the stack of its description */
     const char *wrong_image; /* refused by the load process of the dsp */
 } port_under_test;
 extern const port_under_test under_test;
@@ -112,7 +115,7 @@ typedef struct test_case {
 } test_case;
 /* Each ends with a NULL name. */
 extern const test_case core_tests[], copy_tests[], event_tests[], device_tests[], failure_tests[],
-    fault_tests[], table_tests[];
+    fault_tests[], table_tests[], core_of_host_tests[];
 
 #define TEXT_(value) #value
 #define TEXT(value) TEXT_(value)

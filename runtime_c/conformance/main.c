@@ -30,7 +30,7 @@ static int report(unsigned number, const char *name, const char *mode, const cha
 int main(void)
 {
     const test_case *const groups[] = {core_tests, copy_tests, event_tests, device_tests,
-                                        failure_tests, fault_tests, table_tests};
+                                        failure_tests, fault_tests, table_tests, core_of_host_tests};
     unsigned number = 0;
     int failures = 0;
     for (const char *const *mode = under_test.modes; *mode != NULL; mode++)

@@ -13,6 +13,9 @@ static const ta_memory_info memories[] = {
 };
 static const ta_channel_info channels[] = {{"dma.0"}, {"dma.1"}};
 static const ta_observed dsp_observes[] = {{MEMORY_TCM, TCM_ADDRESS}, {MEMORY_SRAM, SRAM_ADDRESS}};
+uint8_t conformance_stack[STACK_BYTES] TA_ALIGNED(16);
+
+static const ta_observed core_observes[] = {{MEMORY_SRAM, SRAM_ADDRESS}};
 static const ta_observed adder_0_observes[] = {{MEMORY_RAM_0, 0}};
 static const ta_observed adder_1_observes[] = {{MEMORY_RAM_1, 0}, {MEMORY_SRAM, SRAM_ADDRESS}};
 #define ADDER &conformance_adder_driver
@@ -21,6 +24,7 @@ static const ta_instance_info instances[] = {
     {"dsp", 0, TIMELINE_OF(INSTANCE_DSP), TA_LOAD_FIRMWARE, NULL, dsp_observes, 2, NULL, 0},
     {"adder[0]", 0, TIMELINE_OF(INSTANCE_ADDER_0), TA_LOAD_BITSTREAM, ADDER, adder_0_observes, 1, NULL, 0},
     {"adder[1]", 0, TIMELINE_OF(INSTANCE_ADDER_1), TA_LOAD_BITSTREAM, ADDER, adder_1_observes, 2, NULL, 0},
+    {"core", 0, TIMELINE_OF(INSTANCE_CORE), TA_LOAD_LINKED, NULL, core_observes, 1, conformance_stack, STACK_BYTES},
 };
 const ta_soc conformance_soc = {
     TA_ABI_VERSION, TIMELINE_COUNT, CONFORMANCE_HASH, "conformance", memories,

@@ -182,7 +182,7 @@ static const char *linked_cores_are_only_started(void)
     ta_port port = *under_test.port;
     ta_instance_info instances[INSTANCE_COUNT];
     ta_soc soc = conformance_soc;
-    SKIP_WITHOUT(port.start && port.stop, "no load process");
+    SKIP_WITHOUT(port.load && port.start && port.stop, "no load process");
     SKIP_WITHOUT(under_test.image == NULL, "no device runs without an image");
     for (uint32_t i = 0; i < INSTANCE_COUNT; i++)
         instances[i] = conformance_soc.instances[i];

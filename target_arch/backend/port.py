@@ -27,7 +27,7 @@ class AddressRange:
 
 @frozen(kw_only=True)
 class Machine:
-    """A board with one core. `name` is its name in the emulator.
+    """A board. `name` is its name in the emulator, `cores` how many of its cores execute the program.
 
     `flags` make a compiler produce code for it; `counter_hz` is the frequency of the timer that the port
     reads; `regions` are where it has memory.
@@ -38,6 +38,7 @@ class Machine:
     flags: tuple[str, ...]
     counter_hz: int
     regions: tuple[AddressRange, ...]
+    cores: int = 1
 
 
 @frozen(kw_only=True)

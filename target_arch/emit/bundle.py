@@ -10,7 +10,12 @@ from target_arch.emit.build.cmake_package import cmake_config
 from target_arch.emit.build.firmware import firmware_files
 from target_arch.emit.build.libraries import libraries, library_files
 from target_arch.emit.build.linker import linker_fragment
-from target_arch.emit.build.machine import machine_of, machine_script, require_host_alone, require_machine
+from target_arch.emit.build.machine import (
+    machine_of,
+    machine_script,
+    require_cores_of_machine,
+    require_machine,
+)
 from target_arch.emit.build.runtime_files import runtime_files
 from target_arch.emit.digests import MANIFEST, manifest_text, with_files
 from target_arch.emit.model.arenas import EmittedArena, arenas, constants_of, placed
@@ -59,7 +64,7 @@ def emit_bundle(inputs: EmitInputs, manifest: Manifest) -> BundleFiles:
     without data, a copy whose ends differ in size, two C functions of one name.
     """
     require_machine(inputs.soc, inputs.port)
-    require_host_alone(inputs)
+    require_cores_of_machine(inputs)
     every = arenas(inputs)
     weights = weights_of(inputs, every)
     own = _distinct(

@@ -36,31 +36,33 @@ _MPS3 = Machine(
     ),
 )
 
+BARE_METAL = BareMetal(
+    machines=(
+        _mps2("mps2-an385", "cortex-m3", ("-mfloat-abi=soft",), 0x2100_0000),
+        _mps2("mps2-an386", "cortex-m4", ("-mfpu=fpv4-sp-d16", "-mfloat-abi=hard"), 0x2100_0000),
+        _mps2("mps2-an500", "cortex-m7", ("-mfpu=fpv5-d16", "-mfloat-abi=hard"), 0x6000_0000),
+        _MPS3,
+    ),
+    compiler="arm-none-eabi-gcc",
+    archiver="arm-none-eabi-ar",
+    emulator=(
+        "qemu-system-arm", "-machine", MACHINE, "-icount", f"shift={_SHIFT}", "-display", "none",
+        "-monitor", "none", "-serial", "none", "-semihosting-config", "enable=on,target=native",
+        "-kernel",
+    ),
+    load_file=("-device", f"loader,file={FILE},addr={ADDRESS},force-raw=on"),
+    shift=_SHIFT,
+    packages={
+        "arm-none-eabi-gcc": "gcc-arm-none-eabi libnewlib-arm-none-eabi",
+        "qemu-system-arm": "qemu-system-arm",
+    },
+)  # fmt: skip
+
 port = PortKind(
     name="qemu_mps2",
     description="Arm MPS2 and MPS3 boards with a Cortex-M, emulated by QEMU",
     files=sources("ports/qemu_mps2"),
-    system=BareMetal(
-        machines=(
-            _mps2("mps2-an385", "cortex-m3", ("-mfloat-abi=soft",), 0x2100_0000),
-            _mps2("mps2-an386", "cortex-m4", ("-mfpu=fpv4-sp-d16", "-mfloat-abi=hard"), 0x2100_0000),
-            _mps2("mps2-an500", "cortex-m7", ("-mfpu=fpv5-d16", "-mfloat-abi=hard"), 0x6000_0000),
-            _MPS3,
-        ),
-        compiler="arm-none-eabi-gcc",
-        archiver="arm-none-eabi-ar",
-        emulator=(
-            "qemu-system-arm", "-machine", MACHINE, "-icount", f"shift={_SHIFT}", "-display", "none",
-            "-monitor", "none", "-serial", "none", "-semihosting-config", "enable=on,target=native",
-            "-kernel",
-        ),
-        load_file=("-device", f"loader,file={FILE},addr={ADDRESS},force-raw=on"),
-        shift=_SHIFT,
-        packages={
-            "arm-none-eabi-gcc": "gcc-arm-none-eabi libnewlib-arm-none-eabi",
-            "qemu-system-arm": "qemu-system-arm",
-        },
-    ),
+    system=BARE_METAL,
     prefix="ta_mps2",
     header="ports/qemu_mps2/qemu_mps2.h",
-)  # fmt: skip
+)

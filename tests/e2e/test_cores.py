@@ -12,12 +12,47 @@ from onnx import TensorProto, helper, numpy_helper
 from target_arch.pipeline import CompileRequest, compile_model, explain_model
 from target_arch.plan.steps import Copy, Dispatch
 from target_arch.run import read_manifest, verify, write_bundle
-from target_arch.soc import SoC, parse_soc
+from target_arch.soc import SoC, parse_soc, read_soc
 from tests.soc.test_cores import CORES, dual
+from tests.systems import BARE_METAL, DUAL
 
 pytest.importorskip("onnxruntime", reason="pip install target-arch[verify]")
 
-CHANNELS, EXTENT = 8, 12
+CHANNELS, EXTENT = 8, 6
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "cores").glob("*.toml"))
+FRAMES = 50
+PROGRAM = f"""\
+#include <branches.h>
+#include "ports/qemu_sse200/qemu_sse200.h"
+#include "workers/workers.h"
+
+static float first[BRANCHES_OUTPUT_Y_ELEMENTS];
+
+/* The same frame over and over gives the same bits. Says how often the second core was woken. */
+int main(void)
+{{
+    uint32_t i, frame, equal = 0;
+    if (branches_init(&ta_port_qemu_sse200) != TA_OK)
+        return 1;
+    for (frame = 0; frame <= {FRAMES}; frame++) {{
+        for (i = 0; i < BRANCHES_INPUT_X_ELEMENTS; i++)
+            branches_input_x()[i] = (float)(i % 13u) - 6.0f;
+        if (branches_run() != TA_OK)
+            return 2;
+        for (i = 0; i < BRANCHES_OUTPUT_Y_ELEMENTS && frame != 0; i++)
+            if (first[i] != branches_output_y()[i])
+                return 3;
+        for (i = 0; i < BRANCHES_OUTPUT_Y_ELEMENTS; i++)
+            first[i] = branches_output_y()[i];
+        equal += frame != 0;
+    }}
+    ta_mps2_say_number((int32_t)equal);
+    ta_mps2_say(" equal, woken ");
+    ta_mps2_say_number((int32_t)ta_workers_wakes(1));
+    ta_mps2_say(ta_sse200_stack_used() < 2048u ? ", stack large enough\\n" : ", stack too small\\n");
+    return branches_stop() == TA_OK ? 0 : 4;
+}}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -77,3 +112,34 @@ def test_a_wake_up_has_its_price(branches: Path) -> None:
     assert compute("30 us") - compute("0 ns") == pytest.approx(30e-6)
     slow = compile_model(CompileRequest(model_path=branches, soc=chip("1 s")))
     assert {partition.instance for partition in slow.graph.partitions} == {"host_cpu"}
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_examples_describe_chips(path: Path, branches: Path) -> None:
+    soc = read_soc(path)
+    (cores,) = (arch for arch in soc.archs if arch.cores is not None)
+    rules = {"conv2d_1": f"{soc.host.name}", "conv2d_2": cores.name}
+    made = compile_model(CompileRequest(model_path=branches, soc=soc, require=rules))
+    assert {p.instance.partition("[")[0] for p in made.graph.partitions} >= {cores.name, soc.host.name}
+    assert made.execution is not None
+    assert made.execution.makespan >= made.execution.bound
+
+
+def test_the_board_of_two_cores(branches: Path, needs_tool: Callable[[str], str], tmp_path: Path) -> None:
+    """Under `-icount` cores take turns, so each frame is verified in both ways; wake-ups are counted."""
+    needs_tool("arm-none-eabi-gcc")
+    needs_tool("qemu-system-arm")
+    request = CompileRequest(model_path=branches, soc=read_soc(EXAMPLES[-2]), port="qemu_sse200")
+    made = compile_model(request)
+    assert {p.instance for p in made.graph.partitions} == {"host_cpu", "second_cpu"}
+    write_bundle(made.bundle, tmp_path)
+    assert verify(branches, tmp_path, count=5).passed
+    (tmp_path / "src" / "runner.c").write_text(PROGRAM)
+    emulator = [word for word in BARE_METAL.command(DUAL.name) if word != "-icount" and "shift=" not in word]
+    command = ("make", "-s", "-C", str(tmp_path), "BUILD=both", f"EMULATOR={' '.join(emulator)}", "run")
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    equal, _, rest = done.stderr.partition(" equal, woken ")
+    woken, _, stack = rest.partition(", ")
+    assert (int(equal), stack.strip()) == (FRAMES, "stack large enough")
+    assert 1 <= int(woken) <= FRAMES + 1

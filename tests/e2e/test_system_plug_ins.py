@@ -86,7 +86,7 @@ def test_help_names_all_that_was_found(
     text = capsys.readouterr().out
     assert "found: accelerators-first, c-first, last-first, program" in text
     assert re.search(r"found: best, by-area, .* stacked", text)
-    assert "found: cuda, host, null, qemu_mps2, twin" in text
+    assert "found: cuda, host, null, qemu_mps2, qemu_sse200, twin" in text
     assert re.search(r"load processes found: bitstream, .*fuses", text)
 
 

@@ -21,7 +21,7 @@ def refusal(table: PlugInTable[object], name: str) -> str:
 
 def test_the_shipped_ones_come_through_the_door_of_strangers() -> None:
     found = PlugIns.discover()
-    assert found.ports.names == ("cuda", "host", "null", "qemu_mps2")
+    assert found.ports.names == ("cuda", "host", "null", "qemu_mps2", "qemu_sse200")
     assert found.load_processes.names == ("bitstream", "command_stream", "firmware", "linked", "module")
     assert found.policies.names == ("accelerators-first", "c-first", "program")
     assert {"best", "cp-sat", "greedy", "search", "skyline"} <= set(found.planners)

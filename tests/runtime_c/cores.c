@@ -15,7 +15,7 @@ const char *failed(const char *condition)
     return condition;
 }
 
-/* What the other core wrote in its last run is there when this one is told to begin: no lock guards `sum`. */
+/* What the other core wrote in its last run is there when this one begins: no lock guards `sum`. */
 static uint32_t sum;
 
 static ta_status meet(uint32_t own, void *const *operands)

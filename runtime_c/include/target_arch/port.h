@@ -122,6 +122,31 @@ struct ta_port {
     ta_status (*crc32c)(const ta_port *port, const void *start, uint32_t bytes, uint32_t *crc);
 };
 
+/* How a system without an operating system lets its other cores execute functions of this program: what a port
+ * writes for workers/workers.h, which does the rest of `start`, `dispatch`, `wait` and so on for it. `instance` counts
+ * as in the tables. The functions but `serve` are called by the host's core, `pause` and `barrier` by every core. */
+typedef struct ta_core_control {
+    /* Let a core that is in reset, or whose `serve` returned, execute serve(instance) on this stack, which grows down
+     * from stack + bytes; both are multiples of 16. Does not wait for it.
+     * TA_ERROR_ARGUMENT: no such core, or no stack. */
+    ta_status (*start)(uint32_t instance, void (*serve)(uint32_t instance), uint8_t *stack, uint32_t bytes);
+
+    /* End the `pause` of every core, also of one that is about to begin it: on Arm a barrier and SEV, else an
+     * interrupt between processors. Does not block. */
+    void (*signal)(void);
+
+    /* Sleep until a signal. May return at any time. */
+    void (*pause)(void);
+
+    /* What this core wrote before is seen by other cores before what it writes afterwards, and it sees what they
+     * wrote. Where cores have caches that are not coherent, it writes back and drops what the bundle's arenas have in
+     * this core's. */
+    void (*barrier)(void);
+
+    /* As in ta_port. Required: nothing is waited for without end. */
+    ta_status (*now_us)(const ta_port *port, uint64_t *now);
+} ta_core_control;
+
 /* The table of a port is called ta_port_<name>. The header of a bundle declares that of the port it carries. */
 
 #ifdef __cplusplus

@@ -8,7 +8,7 @@ static uint64_t *step_ticks;
 static uint32_t step_count;
 static uint32_t cursor; /* the step that comes next: steps are executed in order, over and over */
 
-#if defined(__ARM_ARCH_8M_MAIN__) || defined(__ARM_ARCH_8_1M_MAIN__)
+#if defined(__ARM_ARCH_8_1M_MAIN__) || defined(__ARM_FEATURE_MVE)
 /* The system counter of SSE-300: 64 bits, 32 MHz (Arm SSE-300 TRM, timestamp counter). */
 #define COUNTER_CONTROL (*(volatile uint32_t *)(uintptr_t)0x58100000u)
 #define COUNTER_LOW (*(volatile uint32_t *)(uintptr_t)0x58101000u)
@@ -18,10 +18,15 @@ static uint32_t counter(void)
     return COUNTER_LOW;
 }
 #else
-/* CMSDK APB timer 0: 32 bits, 25 MHz, counts down (Arm CMSDK TRM, section 4.4). */
-#define TIMER_CONTROL (*(volatile uint32_t *)(uintptr_t)0x40000000u)
-#define TIMER_VALUE (*(volatile uint32_t *)(uintptr_t)0x40000004u)
-#define TIMER_RELOAD (*(volatile uint32_t *)(uintptr_t)0x40000008u)
+/* CMSDK APB timer 0: 32 bits, 25 MHz, counts down (Arm CMSDK TRM, section 4.4). A Cortex-M33 sees it as secure. */
+#ifdef __ARM_ARCH_8M_MAIN__
+#define TIMER 0x50000000u
+#else
+#define TIMER 0x40000000u
+#endif
+#define TIMER_CONTROL (*(volatile uint32_t *)(uintptr_t)TIMER)
+#define TIMER_VALUE (*(volatile uint32_t *)(uintptr_t)(TIMER + 4u))
+#define TIMER_RELOAD (*(volatile uint32_t *)(uintptr_t)(TIMER + 8u))
 static uint32_t counter(void)
 {
     if ((TIMER_CONTROL & 1u) == 0u) {

@@ -8,6 +8,7 @@ from target_arch.emit.model.inputs import EmitInputs
 from target_arch.emit.text.emitter import Emitter
 from target_arch.plan.manifest.bundle import CrossToolchain, ToolchainEntry
 from target_arch.soc.model import Memory, Port, SoC
+from target_arch.soc.words import LINKED
 
 _HEAD = """\
 /* Where a program for {machine} ({cpu}) has its code, its variables and its stack; {soc}.ld has the
@@ -97,13 +98,24 @@ def require_machine(soc: SoC, port: PortKind) -> None:
         raise _refused("no-machine", message, hint)
 
 
-def require_host_alone(inputs: EmitInputs) -> None:
-    """DiagnosticError where the port runs on a machine and a partition is not on its host."""
-    if inputs.port.bare_metal is None:
+def require_cores_of_machine(inputs: EmitInputs) -> None:
+    """DiagnosticError where the port runs on a machine and a partition is on none of its cores: neither on
+    the host nor on a linked core that the machine has.
+    """
+    on_machine = machine_of(inputs.soc, inputs.port)
+    if on_machine is None:
         return
-    host, name = inputs.soc.host.name, inputs.port.name
+    machine, host, name = on_machine[2], inputs.soc.host.name, inputs.port.name
+    linked = [
+        each.name for each in inputs.soc.instances if each.arch.cores and each.arch.load.process == LINKED
+    ]
+    if machine.cores > 1 and len(linked) >= machine.cores:
+        message = (
+            f"`{machine.name}` has {machine.cores} cores, `{inputs.soc.name}` the host and {len(linked)} more"
+        )
+        raise _refused("host-alone", message, "describe as many cores as the machine has")
     for id, partition in inputs.partitions.items():
-        if partition.instance != host:
+        if partition.instance != host and not (machine.cores > 1 and partition.instance in linked):
             alone = Keyword("targets", (host,))
             message = f"port `{name}` has only the host, `{id}` is on `{partition.instance}`"
             raise _refused("host-alone", message, advice("plan for the host alone: ", alone))

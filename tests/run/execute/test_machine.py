@@ -11,7 +11,8 @@ from attrs import evolve
 
 from target_arch.diagnostics import DiagnosticError
 from target_arch.emit import EmitInputs
-from target_arch.emit.build.machine import require_machine
+from target_arch.emit.build.machine import require_cores_of_machine, require_machine
+from target_arch.ports import qemu_sse200
 from target_arch.run import (
     Executable,
     ToolMissing,
@@ -23,7 +24,7 @@ from target_arch.run import (
 )
 from target_arch.run.executables.elf_objects import read_library
 from target_arch.run.executables.stack_depth import INDIRECT, Calls, depth
-from target_arch.soc.model import Port
+from target_arch.soc.model import Cores, LoadProcess, Port
 from tests import tiny_plans
 from tests.systems import COMPILER, EMULATOR, NULL, QEMU_MPS2
 
@@ -171,6 +172,18 @@ def test_work_for_others_than_the_host_is_refused() -> None:
     chip = evolve(inputs.soc, ports=(tiny_plans.port(),))
     with pytest.raises(DiagnosticError, match="port `qemu_mps2` has only the host, `p0` is on `dsp`"):
         tiny_plans.bundle(tiny_plans.changed(inputs, soc=chip, port=QEMU_MPS2))
+
+
+def test_more_cores_than_the_machine_has_are_refused() -> None:
+    inputs = tiny_plans.on_dsp()
+    table = Port(name="qemu_sse200", machine="mps2-an521", code="flash", data="sram", stack=1024)
+    archs = tuple(
+        arch if arch.host else evolve(arch, instances=2, cores=Cores(stack=64), load=LoadProcess())
+        for arch in inputs.soc.archs
+    )
+    chip = evolve(inputs.soc, ports=(table,), archs=archs)
+    with pytest.raises(DiagnosticError, match="`mps2-an521` has 2 cores, `tiny` the host and 2 more"):
+        require_cores_of_machine(tiny_plans.changed(inputs, soc=chip, port=qemu_sse200.port))
 
 
 def test_recursion_is_refused() -> None:
