@@ -102,8 +102,8 @@ class PlacementFacts:
 
     `search_makespan` and `search_bound` are seconds in the search's own model, which approximates a run: they
     judge the search, not the run. `load` is the time to bring up all used instances, once, and `load_bytes`
-    the size of their images. `energy` is the joules of computing of the `metered` operators whose energy was
-    measured.
+    the size of their images. `energy` is the joules of computing of the `metered` operators whose energy is
+    known.
     """
 
     method: str

@@ -54,6 +54,16 @@ class LoadCost:
 
 
 @frozen(kw_only=True)
+class PowerCost:
+    """The power of the whole chip in watts while a target_arch computes, and while it waits; None where that
+    is not known.
+    """
+
+    active: float | None = None
+    idle: float | None = None
+
+
+@frozen(kw_only=True)
 class MeasuredOperator:
     """The cost of an operator that ran: seconds, or cycles of the target_arch's clock where `cycles`.
 
@@ -119,7 +129,8 @@ class Calibration:
 
 @frozen(kw_only=True)
 class Costs:
-    """All that was measured. `operators` are by target_arch or backend, then by operator id or kind.
+    """All that was measured. `operators` are by target_arch or backend, then by operator id or kind, `energy`
+    is by target_arch.
 
     `origin` is the file's name in messages. `calibration` is None where nothing was calibrated.
     """
@@ -127,6 +138,7 @@ class Costs:
     operators: Mapping[str, Mapping[str, Measured]] = field(factory=dict)
     copies: tuple[PathCost, ...] = ()
     loads: Mapping[str, LoadCost] = field(factory=dict)
+    energy: Mapping[str, PowerCost] = field(factory=dict)
     calibration: Calibration | None = None
     origin: str = "costs"
 
@@ -136,6 +148,15 @@ class Costs:
         """
         tables = [self.operators[key] for key in (arch.name, arch.backend) if key in self.operators]
         return next((table[name] for table in tables for name in names if name in table), None)
+
+    def power(self, soc: SoC, arch: str) -> PowerCost:
+        """The power while a target_arch computes or waits: the file's, else the described part's."""
+        own, chip = self.energy.get(arch, PowerCost()), soc.chip
+        active, idle = (None, None) if chip is None else (chip.active.get(arch), chip.idle.get(arch))
+        return PowerCost(
+            active=active if own.active is None else own.active,
+            idle=idle if own.idle is None else own.idle,
+        )
 
     def applied(self, soc: SoC) -> SoC:
         """The SoC with measured copy paths and load processes."""

@@ -126,9 +126,9 @@ class PlacementEntry:
     load: Annotated[float, "seconds to load and start all used instances, once, before the first run"]
     load_bytes: Annotated[int, "size of the images that are loaded"]
     energy: Annotated[
-        float | None, "joules of computing, of the operators with measured energy; null if there is none"
+        float | None, "joules of computing, of the operators whose energy is known; null if there is none"
     ]
-    metered: Annotated[int, "the number of operators with measured energy"]
+    metered: Annotated[int, "the number of operators whose energy is known"]
 
 
 @frozen(kw_only=True)

@@ -190,11 +190,7 @@ def _busy(value: Execution) -> str:
 
 
 def _placed(facts: PlacementFacts) -> str:
-    energy = (
-        f"; energy of operators measured ({facts.metered}): {facts.energy * 1e6:.3g} uJ"
-        if facts.metered
-        else ""
-    )
+    energy = f"; energy of operators ({facts.metered}): {facts.energy * 1e6:.3g} uJ" if facts.metered else ""
     return f"; placement found by {facts.method}{_before(facts)}{energy}"
 
 

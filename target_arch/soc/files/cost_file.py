@@ -18,12 +18,13 @@ from target_arch.soc.costs import (
     Measured,
     MeasuredOperator,
     PathCost,
+    PowerCost,
     StatedError,
 )
 from target_arch.soc.faults import Fault, Path
 from target_arch.soc.files.json_positions import JsonPositions
 from target_arch.soc.model import HOST_ENGINE, SoC
-from target_arch.soc.schema.fields import COPY, LOAD, SCHEMA
+from target_arch.soc.schema.fields import COPY, LOAD, SCHEMA, WATTS
 from target_arch.soc.schema.kinds import Kind, OneOrMore, Quantity, Text, wrong_type
 from target_arch.soc.units import TIME
 
@@ -45,10 +46,11 @@ _PATH: Mapping[str, Kind] = {
     "bandwidth": _OF_FILES["bandwidth"],
 }
 _LOAD: Mapping[str, Kind] = {"bytes": _OF_FILES["bytes"], "time": _OF_FILES["time"]}
-_TOP = ("schema", "operators", "copies", "loads", "calibration", "measured", "fitted")
+_TOP = ("schema", "operators", "copies", "loads", "energy", "calibration", "measured", "fitted")
 _WHOLE = Quantity(what="time", units=_DURATION, most=1e15, zero=True)
 _MEASURED_OPERATOR: Mapping[str, Kind] = {"time": _WHOLE, "kernel": Text(), "energy": _ENERGY}
 _ABOUT: Mapping[str, Kind] = {key: Text() for key in ("soc", "port", "counts", "tools")}
+_POWER: Mapping[str, Kind] = {"active": WATTS, "idle": WATTS}
 _FITTED = ("rates", "share", "error")
 _ERROR = ("steps", "median", "worst", "low", "high")
 
@@ -111,6 +113,10 @@ class _Reader:
             loads={
                 arch: self._load(path, table)
                 for arch, path, table in self._tables(document, "loads", self._archs)
+            },
+            energy={
+                arch: self._power(path, table)
+                for arch, path, table in self._tables(document, "energy", self._archs)
             },
             calibration=self._calibration(document),
             origin=origin,
@@ -266,6 +272,11 @@ class _Reader:
         if not table:
             self._fault("missing-key", path, "a load process needs `bytes` or `time`", at_key=True)
         return LoadCost(**self._values(path, table, _LOAD))
+
+    def _power(self, path: Path, table: Mapping[str, Any]) -> PowerCost:
+        if not table:
+            self._fault("missing-key", path, "energy needs `active` or `idle`: a power", at_key=True)
+        return PowerCost(**self._values(path, table, _POWER))
 
     def _needs_clock(self, path: Path) -> None:
         for arch in self._soc.archs:

@@ -29,7 +29,7 @@ SCHEMA = 1
 _ADDRESS = Integer(least=0, most=2**64 - 1)
 _BANDWIDTH = Quantity(what="bandwidth", units=BANDWIDTH, most=1e15)
 _TIME = Quantity(what="time", units=TIME, most=1e6, zero=True)
-_POWER = Quantity(what="power", units=POWER, most=1e3, zero=True)
+WATTS = Quantity(what="power", units=POWER, most=1e3, zero=True)
 _CLOCK = Quantity(what="frequency", units=FREQUENCY, most=1e12)
 
 
@@ -149,8 +149,12 @@ CHIP = (
         kind=Table(of=Factor()),
         help="by target_arch, how much longer instructions take than its processor needs for them",
     ),
-    Key(name="active", kind=Table(of=_POWER), help="by target_arch, power of the chip while it computes"),
-    Key(name="idle", kind=Table(of=_POWER), help="by target_arch, power of the chip while it waits"),
+    Key(
+        name="active",
+        kind=Table(of=WATTS),
+        help="by target_arch, power of the chip while it computes",
+    ),
+    Key(name="idle", kind=Table(of=WATTS), help="by target_arch, power of the chip while it waits"),
     Key(name="published", kind=Sentences(), help="what documents state, with the document"),
     Key(name="fitted", kind=Sentences(), help="what was fitted, to what, and how far off it is"),
     Key(name="assumed", kind=Sentences(), help="what nothing states"),

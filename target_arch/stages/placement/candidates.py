@@ -61,8 +61,9 @@ class PlacementTask:
 
 @frozen(kw_only=True)
 class Estimate:
-    """One instance's estimate for one operator: seconds of computing (and joules, if measured), or a
-    refusal. `fitted` where a model of costs that was fitted to measurements says it.
+    """One instance's estimate for one operator: seconds of computing, and joules, where they were measured
+    or the power of the chip is known; or a refusal. `fitted` where a model of costs that was fitted to
+    measurements says it.
     """
 
     compute: float | None = None
@@ -124,14 +125,19 @@ class CandidateTable:
         )
         if refusal is not None:
             return self._refusal(refusal)
-        known = known_cost(wanted.setting.costs, question, backend)
-        if known is None:
-            return Estimate(compute=backend.cost(question) + instance.arch.wake)
+        costs = wanted.setting.costs
+        known = known_cost(costs, question, backend)
+        seconds = (backend.cost(question) if known is None else known.seconds) + instance.arch.wake
+        if known is not None and known.energy is not None:
+            energy: float | None = known.energy
+        else:
+            active = costs.power(wanted.soc, instance.arch.name).active
+            energy = None if active is None else active * seconds
         return Estimate(
-            compute=known.seconds + instance.arch.wake,
-            measured=not known.fitted,
-            fitted=known.fitted,
-            energy=known.energy,
+            compute=seconds,
+            measured=known is not None and not known.fitted,
+            fitted=known is not None and known.fitted,
+            energy=energy,
         )
 
     def _refusal(self, why: str) -> Estimate:

@@ -125,7 +125,7 @@ class _Placed:
 def _facts(
     chosen: JobSchedule, found: Found, used: Mapping[str, Instance], candidates: CandidateTable
 ) -> PlacementFacts:
-    """How the placement was found, with the times and bytes of loading and the measured energy. `used` are
+    """How the placement was found, with the times and bytes of loading and the energy. `used` are
     instances by operator.
     """
     loads = [instance.arch.load for instance in {i.name: i for i in used.values()}.values()]
@@ -142,7 +142,7 @@ def _facts(
 
 
 def _joules(candidates: CandidateTable, used: Mapping[str, Instance]) -> list[float]:
-    """The measured energy of the operators on their instances, in joules."""
+    """The energy of the operators on their instances, in joules, as far as it is known."""
     energies = (candidates.answers[operator][instance.name].energy for operator, instance in used.items())
     return [energy for energy in energies if energy is not None]
 

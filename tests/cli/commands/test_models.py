@@ -143,7 +143,7 @@ def test_the_report_tells_the_energy_that_compile_tells(
     costs.write_text(json.dumps({"schema": 1, "operators": {"dsp_cpu": measured}}))
     _, said, _ = call(capsys, "compile", DIGITS, "--soc", "zynq_edge", "--cost", str(costs), "-o", out)
     (run,) = (line for line in said.splitlines() if line.startswith("simulated run: "))
-    assert run.endswith("; energy of operators measured (1): 3 uJ")
+    assert run.endswith("; energy of operators (1): 3 uJ")
     assert run in call(capsys, "report", out)[1].splitlines()
 
 

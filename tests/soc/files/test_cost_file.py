@@ -9,7 +9,7 @@ from attrs import evolve
 from target_arch.diagnostics import DiagnosticError
 from target_arch.resources import soc_configs
 from target_arch.soc import read_soc
-from target_arch.soc.costs import Costs, LoadCost, Measured, PathCost
+from target_arch.soc.costs import Costs, LoadCost, Measured, PathCost, PowerCost
 from target_arch.soc.files.cost_file import parse_costs, read_costs
 from target_arch.soc.text import show
 
@@ -264,6 +264,40 @@ def test_a_cost_entry_without_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with pytest.raises(DiagnosticError) as caught:
         read_soc("soc.toml")
     assert "unknown key `path`" in str(caught.value)
+
+
+def test_energy_is_power_by_target_arch() -> None:
+    text = '{"schema": 1, "energy": {"dsp_cpu": {"active": "12 mW", "idle": "300 uW"}}}'
+    costs = parse_costs(text, "c.json", SOC)
+    assert costs.power(SOC, "dsp_cpu") == PowerCost(active=12e-3, idle=3e-4)
+    assert costs.power(SOC, "host_cpu") == PowerCost()
+
+
+def test_the_part_has_the_power_that_the_file_leaves_out() -> None:
+    soc = read_soc("stm32l4r5")
+    costs = parse_costs('{"schema": 1, "energy": {"host_cpu": {"idle": "1 mW"}}}', "c.json", soc)
+    assert costs.power(soc, "host_cpu") == PowerCost(active=51.9e-3, idle=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("inside", "at", "said"),
+    [
+        ('{"dsp_cpu": {}}', '"dsp_cpu"', "energy needs `active` or `idle`: a power [missing-key]"),
+        (
+            '{"dsp_cpu": {"active": "-1 mW"}}',
+            '"-1 mW"',
+            "`active` must be at least 0 and at most 1,000 W [out-of-range]",
+        ),
+        (
+            '{"dsp_cpu": {"active": "5 V"}}',
+            '"5 V"',
+            "`V` is no unit of power [bad-unit]\nhint: units are: `W`, `mW`, `nW`, `uW`",
+        ),
+    ],
+)
+def test_mistakes_in_energy(inside: str, at: str, said: str) -> None:
+    text = f'{{"schema": 1, "energy": {inside}}}'
+    assert refusal(text) == placed(text, at, said)
 
 
 ABOUT = (

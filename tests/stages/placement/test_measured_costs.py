@@ -72,7 +72,16 @@ def test_energy_and_load_processes_are_summed_up() -> None:
     assert (found.load, found.load_bytes) == (5e-3, 2 * 2**20 + (1024 if "npu" in used else 0))
     run = Execution(makespan=1e-3, bound=1e-3, alone=1e-3, overlap="o", spans=())
     assert simulated_run(run, found).endswith(
-        f"; before the first run 5 ms to load {found.load_bytes:,} B"
-        "; energy of operators measured (1): 3 uJ\n"
+        f"; before the first run 5 ms to load {found.load_bytes:,} B; energy of operators (1): 3 uJ\n"
     )
     assert "; 3 uJ\n" in explanation(graph, "d")
+
+
+def test_an_operator_without_energy_takes_the_power_of_its_target() -> None:
+    text = '{"schema": 1, "operators": {"dsp": {"d": "2 us"}}, "energy": {"dsp": {"active": "10 mW"}}}'
+    told = parse_costs(text, "c.json", chips.EDGE)
+    graph = place(chips.RESIDUAL, chips.setting(chips.EDGE, told), chips.BACKENDS)
+    host, dsp = (candidate.cost for candidate in graph.choice("d").candidates[:2])
+    assert dsp is not None
+    assert host is not None
+    assert (dsp.energy, host.energy) == (pytest.approx(20e-9), None)
