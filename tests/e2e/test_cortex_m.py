@@ -64,7 +64,7 @@ reference kernels. Sizes in bytes, predicted and linked alike; *code* is with re
 
 The core without its check of the tables takes at most 2 KiB on a Cortex-M55 (`-Os`), without kernels and
 port (`execute.c`, `places.c`, `runtime.c`). The check of every table at start (`validate.c`) takes at
-most 1,700 B more; a build that trusts its tables (`-DTA_TRUST_TABLES`) leaves it out. Names for messages
+most 2,000 B more; a build that trusts its tables (`-DTA_TRUST_TABLES`) leaves it out. Names for messages
 (`names.c`, at most 0.5 KiB) are linked only by programs that print them.
 `tests/runtime_c/test_cortex_m.py` measures each, and runs the conformance suite on all four boards.
 """
@@ -112,7 +112,7 @@ def test_model(shared: Path, tmp_path: Path, rows: list[tuple[str, ...]], name: 
     if name in INT8_MODELS:
         assert found.equal == found.outputs == FRAMES
     executable = build(folder)
-    image, machine = executable.image, executable.machine
+    image, machine = executable.image, executable.manifest.machine
     assert image is not None
     assert machine is not None
     assert image.differences == ()
