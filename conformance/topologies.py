@@ -271,11 +271,10 @@ NETS: Mapping[str, Callable[[], Any]] = {
 }
 
 
-class _Calibration:
-    """Eight random inputs, as onnxruntime's calibration wants them."""
+class Calibration:
+    """Eight random inputs `x` of a shape, as onnxruntime's calibration wants them."""
 
-    def __init__(self, model: Any) -> None:
-        shape = [extent.dim_value for extent in model.graph.input[0].type.tensor_type.shape.dim]
+    def __init__(self, shape: Sequence[int]) -> None:
         draw = np.random.default_rng(1)
         self._batches = iter([draw.standard_normal(shape).astype(np.float32) for _ in range(8)])
 
@@ -303,7 +302,7 @@ def written(model: Any, form: str, path: Path) -> None:
         quantize_static(
             source,
             path,
-            _Calibration(model),
+            Calibration([each.dim_value for each in model.graph.input[0].type.tensor_type.shape.dim]),
             quant_format=QuantFormat.QOperator if form == "qoperator" else QuantFormat.QDQ,
             per_channel=form == "qdq_channels",
             activation_type=kinds.get(form, QuantType.QInt8),

@@ -186,13 +186,11 @@ def written(name: str, form: str, path: Path) -> None:
         warnings.simplefilter("ignore")
         program = torch.export.export(net, inputs)
         if form != "float":
-            program = torch.export.export(
-                _quantized(program, shape, channels=form == "pt2e_channels"), inputs
-            )
+            program = torch.export.export(quantized(program, shape, channels=form == "pt2e_channels"), inputs)
         torch.export.save(program, path)
 
 
-def _quantized(program: Any, shape: tuple[int, ...], *, channels: bool) -> Any:
+def quantized(program: Any, shape: tuple[int, ...], *, channels: bool) -> Any:
     """Calibrated with eight random inputs."""
     from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
     from torchao.testing.pt2e._xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config

@@ -374,7 +374,8 @@ def _effective_scales(operator: Operator, model: Model) -> list[float]:
         return [x * scale / out for scale in w.scale]
     if scaling is Scaling.FACTORS:
         second = _quantization((*operator.inputs, *operator.constants)[1], model).scale[0]
-        return [float32(float32(x * second) / out)]
+        whole = operator.kind is OperatorKind.MATMUL and not onnx
+        return [x * second / out if whole else float32(float32(x * second) / out)]
     if (operator.kind is OperatorKind.REQUANTIZE and not onnx) or counts_in_multiplier(operator):
         return [x / out]
     if scaling is Scaling.RATIO:

@@ -30,6 +30,8 @@ def evaluate(model: Model, inputs: Mapping[str, Array], program: RelaxProgram | 
         moved = operator.kind in ("reshape", "transpose", "concat", "lookup", "slice")
         if moved or operator.lowering is Lowering.TVM:
             result = _moved(operator, values, out, program)
+        elif operator.attributes.get("operator") == "padded":
+            result = _padded(operator, values[operator.inputs[0]], out)
         else:
             result = _stored(_KINDS[operator.kind](operator, _real(model, operator, values)), operator, out)
         values[out.name] = result.reshape(out.shape)
@@ -53,6 +55,13 @@ def _moved(
         return values[operator.constants[0]][source[0].astype(int) - np.iinfo(source[0].dtype).min]
     assert program is not None
     return run_relax(program, operator.id, source).astype(out.dtype)
+
+
+def _padded(operator: Operator, source: Array, out: Tensor) -> Array:
+    padded = np.full(out.shape, operator.attributes["fill"], out.dtype)
+    bounds = zip(operator.attributes["before"], source.shape, strict=True)
+    padded[tuple(slice(first, first + extent) for first, extent in bounds)] = source
+    return padded
 
 
 def run_relax(program: RelaxProgram, id: str, arguments: list[Array]) -> Array:

@@ -220,7 +220,6 @@ class OperatorKind(StrEnum):
             ),
             attributes=(Role(name=MACS_PER_OUTPUT, meaning="(K)"), ACTIVATION),
             structure=Structure.MATRICES,
-            arithmetics=(Arithmetic.ONNX, Arithmetic.FLOAT),
             integer_only=True,
             scaling=Scaling.FACTORS,
             oracle=True,

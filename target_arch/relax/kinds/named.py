@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.relax.definitions.table import OF_KIND, definition
 from target_arch.relax.kinds.form import Form
+from target_arch.relax.patterns import padding
 from target_arch.relax.patterns.defined import named
 from target_arch.relax.patterns.matcher import Matcher
 
@@ -19,6 +20,12 @@ def _by_name(kind: OperatorKind) -> Callable[[], Matcher]:
 
 _CALLED = (OperatorKind.POOLING, OperatorKind.REARRANGE, OperatorKind.SCAN, OperatorKind.RECURRENT)
 
+_FROM_CALLS: Mapping[OperatorKind, tuple[Callable[[], Matcher], ...]] = {
+    OperatorKind.PAD: (padding.fixed_pad,)
+}
+"""Patterns of calls that have one of these definitions."""
+
 FORMS: Mapping[OperatorKind, Form] = {
-    kind: Form(patterns=(_by_name(kind),), definition=definition, paired=None) for kind in OF_KIND
+    kind: Form(patterns=(_by_name(kind), *_FROM_CALLS.get(kind, ())), definition=definition, paired=None)
+    for kind in OF_KIND
 } | {kind: Form(patterns=(), definition=None, paired=None) for kind in _CALLED}

@@ -8,6 +8,7 @@ from target_arch.plan.model import Attribute
 from target_arch.plan.operators.facts import MACS_PER_OUTPUT
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.relax.ir.graph import dtype_of, shape_of
+from target_arch.relax.patterns.defined import named
 from target_arch.relax.patterns.matcher import Draft, Match, Matcher
 from target_arch.relax.patterns.pieces import (
     dequantized,
@@ -16,6 +17,11 @@ from target_arch.relax.patterns.pieces import (
     integer_ending,
     output_quantization,
 )
+
+
+def named_matmul() -> Matcher:
+    """A product of matrices that the reader of the model stated as such."""
+    return named(OperatorKind.MATMUL)
 
 
 def integer_matmul() -> Matcher:

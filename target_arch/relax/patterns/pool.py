@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from attrs import frozen
-from tvm import relax
 from tvm.relax.dpl import is_op, wildcard
 
 from target_arch.plan.model import Attribute
 from target_arch.plan.operators.facts import COUNT_IN_MULTIPLIER, Arithmetic
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.relax.ir.graph import Graph, dtype_of, operator_name, shape_of
+from target_arch.relax.ir.variables import variables_of
 from target_arch.relax.patterns.matcher import NCHW, NHWC, Draft, Match, Matcher, full_range
 from target_arch.relax.patterns.pieces import (
     INTEGER_ACTIVATIONS,
@@ -196,16 +196,20 @@ def _read_mean(graph: Graph, call: Any) -> _Pool | None:
 
 
 def _is_convolved(graph: Graph, value: Any) -> bool:
-    """Whether a convolution along one axis made the value, but for operators that keep batch and channels: on
-    each element, and pools. Where others are among them, the pool takes a transpose.
+    """Whether a convolution along one axis made the value, or one of those it was made of, but for operators
+    that keep batch and channels: on each element, and pools. Where others are among them, the pool takes a
+    transpose.
     """
-    call = graph.call(value)
-    while call is not None and operator_name(call) != "nn.conv1d":
-        before = call.args[0] if call.args else None
-        if not isinstance(before, relax.Var) or shape_of(before)[:2] != shape_of(call)[:2]:
-            return False
-        call = graph.call(before)
-    return call is not None
+    seen, open_ones = {value}, [value]
+    while open_ones:
+        call = graph.call(open_ones.pop())
+        if call is not None and operator_name(call) == "nn.conv1d":
+            return True
+        for before in () if call is None else variables_of(call):
+            if before not in seen and shape_of(before)[:2] == shape_of(value)[:2]:
+                seen.add(before)
+                open_ones.append(before)
+    return False
 
 
 def _read_pool(call: Any) -> _Pool | None:

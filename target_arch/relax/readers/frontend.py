@@ -15,7 +15,7 @@ from target_arch.plan.model import DTYPE_BYTES
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.relax.ir.errors import UnsupportedOperatorsError, model_error
 from target_arch.relax.ir.graph import FileFacts, operator_name, read_graph
-from target_arch.relax.ir.stored_moves import with_stored_moves
+from target_arch.relax.ir.moves import with_moves_in_order
 from target_arch.relax.operators.program import RelaxProgram
 from target_arch.relax.quiet import quiet
 from target_arch.relax.readers.outputs import with_computed_outputs
@@ -89,7 +89,7 @@ def imported(
     DiagnosticError for control flow, dynamic shapes, inputs without elements and element types that no tensor
     of ours can have.
     """
-    module, file = with_stored_moves(with_computed_outputs(_normalized(module)), file)
+    module, file = with_moves_in_order(with_computed_outputs(_normalized(module)), file)
     function = module["main"]
     for var in (
         *function.params,

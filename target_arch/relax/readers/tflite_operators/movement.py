@@ -64,8 +64,7 @@ def pad(site: TFLiteOperator) -> Any:
     else:
         fill = 0 if site.x.quantization is None else site.x.zero_point
     value = float(fill) if site.out.dtype.startswith("float") else int(fill)
-    rank = len(site.x.shape)
-    if value == (0 if site.x.quantization is None else site.x.zero_point) and rank == 4:
+    if value == (0 if site.x.quantization is None else site.x.zero_point):
         return relax.op.nn.pad(site.x.expr, [int(width) for width in widths.ravel()], pad_value=float(value))
     before = tuple(int(width) for width in widths[:, 0])
     return site.defined("padded", site.x.expr, before=before, fill=value)

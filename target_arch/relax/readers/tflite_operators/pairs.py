@@ -28,11 +28,17 @@ _MOST_SHIFTED = 31
 
 def _has_kind(site: TFLiteOperator) -> bool:
     """True for 8-bit operands that the kinds `add`, `sub` and `mul` take: backends know those."""
-    a, b = site.tensor(0), site.tensor(1)
+    a, b, out = site.tensor(0), site.tensor(1), site.out.shape
     if a.dtype not in STORED or site.operator not in ("ADD", "SUB", "MUL"):
         return False
+    if a.value is not None and site.operator != "SUB":
+        a, b = b, a
+    if b.value is not None:
+        return a.value is None and a.shape == out
+    if math.prod(a.shape) == math.prod(b.shape) == math.prod(out):
+        return True
     layout = broadcast_layout(a.shape, b.shape)
-    return a.shape == site.out.shape and (layout is None or (layout == NHWC and a.shape[0] == 1))
+    return a.shape == out and layout == NHWC and a.shape[0] == 1
 
 
 def _operands(site: TFLiteOperator) -> list[Any]:

@@ -233,9 +233,11 @@ def batch_matmul(site: TFLiteOperator) -> Any:
         return dynamic.batch_matmul(site, y, options)
     if not site.stored:
         return relax.op.matmul(_adjoint(x, options.AdjX()), _adjoint(y, options.AdjY()))
-    tables, attributes = _scaled(site, x, y)
     if x.value is not None:
         raise NotConverted("its first operand is constant")
+    if (x.dtype, y.dtype, y.value) == ("int8", "int8", None):
+        return _matrices(site, options)
+    tables, attributes = _scaled(site, x, y)
     other = y.expr if y.value is None else y.constant
     return site.defined(
         "matrix_product",
@@ -245,6 +247,24 @@ def batch_matmul(site: TFLiteOperator) -> Any:
         adjoint0=int(options.AdjX()),
         adjoint1=int(options.AdjY()),
         **attributes,
+    )
+
+
+def _matrices(site: TFLiteOperator, options: Any) -> Any:
+    """A product of two activations of int8."""
+    x, y = site.tensor(0), site.tensor(1)
+    operands = tuple(
+        site.emit(_adjoint(operand, wanted)) if wanted else operand.expr
+        for operand, wanted in ((x, options.AdjX()), (y, options.AdjY()))
+    )
+    end = ending(site.out)
+    return site.stated(
+        OperatorKind.MATMUL,
+        operands,
+        (x.quantization, y.quantization, site.out.quantization),
+        macs_per_output=x.shape[-2 if options.AdjX() else -1],
+        activation_min=end["low"],
+        activation_max=end["high"],
     )
 
 
@@ -277,7 +297,7 @@ def _scaled(
 
 
 def _adjoint(operand: TFLiteOperand, wanted: bool) -> Any:
-    """Floats, with their last two axes exchanged where that is wanted."""
+    """The operand, with its last two axes exchanged where that is wanted."""
     return dynamic.exchanged(operand.expr, len(operand.shape)) if wanted else operand.expr
 
 

@@ -1,12 +1,14 @@
-"""Moves of quantized values as moves of the stored integers.
+"""Moves of elements in one order, whatever order a file has them in.
 
 A file that states quantization between operators (ONNX's QDQ, PyTorch's pt2e) may have a reshape, transpose,
 slice, padding or concatenation of real values where nothing is computed. Here a quantize comes before such
-moves and a dequantize after them, and where both then meet on one grid, neither is left: every step is exact.
-So a product finds its conversions beside it, whatever stands between in the file.
+moves and a dequantize after them, and where both then meet on one grid, neither is left. A padding comes
+after transposes and reshapes that only name dimensions, and operands have the rank of the result. Every step
+is exact; so a product finds its conversions and its padding beside it.
 """
 
 from collections.abc import Mapping
+from math import prod
 from typing import Any
 
 import tvm
@@ -24,14 +26,17 @@ _ONE_OPERAND = (
 )
 _MOVES = (_REPEATED, _JOINED, _PADDED, *_ONE_OPERAND)
 """Operators that only move the elements of their first operand, or of a tuple of them."""
+_RESHAPED, _PERMUTED = str(OperatorKind.RESHAPE), "permute_dims"
+_RENAMES = (_RESHAPED, _PERMUTED)
+_PAIRS = ("multiply", "subtract", str(OperatorKind.ADD))
 _QUANTIZE, _DEQUANTIZE = str(OperatorKind.QUANTIZE), str(OperatorKind.DEQUANTIZE)
 
 
-def with_stored_moves(module: Any, file: FileFacts) -> tuple[Any, FileFacts]:
-    """Return the module with moves of stored values, and the facts of its file by the expressions of it."""
+def with_moves_in_order(module: Any, file: FileFacts) -> tuple[Any, FileFacts]:
+    """Return the module with moves in that order, and the facts of its file by the expressions of it."""
     function = module["main"]
     names = {operator_name(each.value) for block in function.body.blocks for each in block.bindings}
-    if len(function.body.blocks) != 1 or not names & {_QUANTIZE, _DEQUANTIZE, _REPEATED}:
+    if len(function.body.blocks) != 1 or not names & {_QUANTIZE, _DEQUANTIZE, _REPEATED, _PADDED, *_PAIRS}:
         return module, file
     (block,) = function.body.blocks
     moves = _Moves(
@@ -41,7 +46,7 @@ def with_stored_moves(module: Any, file: FileFacts) -> tuple[Any, FileFacts]:
         returned=frozenset(variables_of(function.body.body)),
     )
     moves.quantize_first()
-    moves.dequantize_last()
+    moves.move_first()
     bindings = [relax.VarBinding(var, value) for var, value in moves.bindings]
     body = relax.SeqExpr([type(block)(bindings)], moves.renamed(function.body.body))
     main = relax.Function(function.params, body, function.ret_ty, attrs=function.attrs)
@@ -89,8 +94,10 @@ class _Moves:
             self._is_tensor(value, after)
         self.bindings = [changed.get(var, (var, value)) for var, value in self.bindings]
 
-    def dequantize_last(self) -> None:
-        """Put each dequantize behind the moves that read it, and leave out what converts there and back."""
+    def move_first(self) -> None:
+        """Put each dequantize and padding behind the moves that read it. What converts there and back is
+        left out.
+        """
         bindings, self.bindings = self.bindings, []
         for var, stated in bindings:
             value = self._with_renames(stated)
@@ -98,7 +105,7 @@ class _Moves:
             if kept is not None:
                 self.renames[var] = kept
                 continue
-            self._bind(var, self._behind(var, value))
+            self._bind(var, self._padded_last(self._of_one_rank(var, self._behind(var, value))))
 
     def _standing_for(self, value: Any) -> Any | None:
         """The variable whose value a conversion to and fro has, or a repetition that repeats nothing."""
@@ -134,6 +141,50 @@ class _Moves:
         self._name(value, last)
         self._is_tensor(value, last)
         return last
+
+    def _of_one_rank(self, var: Any, value: Any) -> Any:
+        """An operator on two tensors with each operand of the result's size in the result's shape."""
+        if operator_name(value) not in _PAIRS:
+            return value
+        shape, operands = shape_of(value), list(value.args)
+        for number, operand in enumerate(operands):
+            own = shape_of(operand) if operand in self.active else shape
+            if own == shape or prod(own) != prod(shape):
+                continue
+            call = relax.op.reshape(operand, shape)
+            reshaped = type(var)(f"{var.name}_operand", relax.TensorType(shape, dtype_of(operand)))
+            self._bind(reshaped, self._behind(reshaped, self._typed(call)))
+            operands[number] = reshaped
+        if operands == list(value.args):
+            return value
+        result = self._typed(relax.Call(value.op, operands, value.attrs))
+        self._name(value, result)
+        self._is_tensor(value, result)
+        return result
+
+    def _padded_last(self, value: Any) -> Any:
+        """A padding of a moved tensor in place of a move of a padded one, so that a convolution finds it."""
+        pad = self._bound.get(value.args[0]) if operator_name(value) in _RENAMES else None
+        if pad is None or operator_name(pad) != _PADDED or not self._is_active(pad):
+            return value
+        sides = [int(width) for width in pad.attrs.pad_width]
+        places = _places(value, shape_of(pad), shape_of(value))
+        wide = {at // 2 for at, width in enumerate(sides) if width}
+        if places is None or wide - {*places}:
+            return value
+        shape = tuple(1 if at is None else shape_of(pad.args[0])[at] for at in places)
+        moved = relax.DataflowVar("unpadded", relax.TensorType(shape, dtype_of(value)))
+        if operator_name(value) == _RESHAPED:
+            self._bind(moved, self._typed(relax.op.reshape(pad.args[0], shape)))
+        else:
+            self._bind(moved, self._typed(relax.Call(value.op, [pad.args[0]], value.attrs)))
+        none = [0, 0]
+        widths = [width for at in places for width in (none if at is None else sides[2 * at : 2 * at + 2])]
+        last = relax.op.nn.pad(moved, widths, str(pad.attrs.pad_mode), float(pad.attrs.pad_value))
+        result = self._typed(last)
+        self._name(value, result)
+        self._is_tensor(value, result)
+        return result
 
     def _dequantized(self, expr: Any) -> Any | None:
         """The dequantize of a whole computed tensor that gives a value."""
@@ -186,6 +237,20 @@ class _Moves:
 
 def _with(known: Mapping[Any, str], old: Any, new: Any) -> Mapping[Any, str]:
     return {**known, new: known[old]} if old in known else known
+
+
+def _places(move: Any, before: tuple[int, ...], after: tuple[int, ...]) -> list[int | None] | None:
+    """The dimension of the operand that each of the result is, None for a new one of extent 1; None where a
+    reshape does more than add and drop such dimensions.
+    """
+    if operator_name(move) != _RESHAPED:
+        axes = move.attrs.axes
+        return list(range(len(before))[::-1]) if axes is None else [int(axis) % len(before) for axis in axes]
+    kept = [at for at, extent in enumerate(before) if extent != 1]
+    if [before[at] for at in kept] != [extent for extent in after if extent != 1]:
+        return None
+    left = iter(kept)
+    return [None if extent == 1 else next(left) for extent in after]
 
 
 def _moves_one(value: Any) -> bool:
