@@ -149,13 +149,19 @@ def _commands(made: CompiledModel, executable: Executable) -> dict[int, float]:
         os.environ.pop(_LOG)
         if before is not None:
             os.environ[_LOG] = before
-    cycles: dict[tuple[int, ...], float] = {}
-    for line in log.read_text(encoding="utf-8").splitlines() if log.exists() else ():
-        fields = [int(field) for field in line.split()[1:]]
-        command, access, _ = fields[-_COUNTS:]
-        cycles[tuple(fields[_BEFORE_WORDS:-_COUNTS])] = float(command + access)
+    cycles = command_cycles(log.read_text(encoding="utf-8")) if log.exists() else {}
     return {
         number: cycles[step.words]
         for number, step in enumerate(made.steps.steps)
         if isinstance(step, Dispatch) and step.words in cycles
     }
+
+
+def command_cycles(log: str) -> dict[tuple[int, ...], float]:
+    """Cycles by the words of a command: its own, and those of accesses to its registers."""
+    found = {}
+    for line in log.splitlines():
+        fields = [int(field) for field in line.split()[1:]]
+        command, access, _ = fields[-_COUNTS:]
+        found[tuple(fields[_BEFORE_WORDS:-_COUNTS])] = float(command + access)
+    return found

@@ -1,5 +1,7 @@
 """The outcome of a calibration, as a value with a printed form."""
 
+from collections.abc import Iterator
+
 from attrs import asdict, field, frozen
 
 from target_arch.calibrate.cost_text import cost_text
@@ -28,6 +30,18 @@ class CalibrationReport:
         """The text of the cost file."""
         return cost_text(self.costs)
 
+    @property
+    def whole_models(self) -> dict[str, dict[str, float]]:
+        """By target_arch and model left out, how far all its calls together are off, as a part of what was
+        counted.
+        """
+        found: dict[str, dict[str, float]] = {}
+        for arch, model in dict.fromkeys((one.work.target_arch, one.work.model) for one in self.left_out):
+            own = [o for o in self.left_out if (o.work.target_arch, o.work.model) == (arch, model)]
+            total = sum(one.expected for one in own) / sum(one.amount for one in own)
+            found.setdefault(arch, {})[model] = total - 1
+        return found
+
     def to_json(self) -> dict[str, object]:
         """The calls and their errors for programs."""
         made = self.costs.calibration
@@ -50,6 +64,7 @@ class CalibrationReport:
             "measured": self.measured,
             "kept": self.kept,
             "errors": errors,
+            "whole_models": self.whole_models,
             "left_out": calls,
         }
 
@@ -62,8 +77,15 @@ class CalibrationReport:
         for arch, fit in made.fitted.items():
             said = str(fit.error) if fit.error else "not known: it takes two models to leave one out"
             lines.append(f"{arch}: {len(fit.rates)} rates; error of calls of models left out: {said}")
-            lines.append(self._farthest(arch, made.counted))
+            lines += [*self._whole(arch), self._farthest(arch, made.counted)]
         return "\n".join(line for line in lines if line) + "\n"
+
+    def _whole(self, arch: str) -> Iterator[str]:
+        """A line with the error of all calls of each model left out together."""
+        errors = self.whole_models.get(arch, {})
+        if errors:
+            said = ", ".join(f"{model} {error:+.0%}" for model, error in errors.items())
+            yield f"all calls of a model left out together: {said}"
 
     def _farthest(self, arch: str, counted: str) -> str:
         calls = [one for one in self.left_out if one.work.target_arch == arch]

@@ -8,9 +8,10 @@ import pytest
 from attrs import evolve
 
 from target_arch.calibrate import CalibrateRequest, CalibrationReport, calibrate
+from target_arch.calibrate.counters import command_cycles
 from target_arch.cli import main
 from target_arch.diagnostics import DiagnosticError
-from target_arch.pipeline import CompileRequest, compile_model
+from target_arch.pipeline import CompileRequest, compile_model, partition_model
 from target_arch.soc import read_soc
 from target_arch.soc.chip.chip import Chip
 from target_arch.soc.costs import Calibration, Costs
@@ -116,6 +117,16 @@ def test_cycles_of_an_engine_as_rtl(needs_tool: Callable[[str], str]) -> None:
     assert made.counted == "cycles"
     assert list(made.measured) == ["fpga_conv2d"]
     assert all(one.amount > 500 for one in made.measured["fpga_conv2d"].values())
+    soc = read_soc("zynq_edge")
+    request = CompileRequest(model_path=DIGITS, soc=soc)
+    assert partition_model(request).choice("conv2d_1").instance == "fpga_conv2d"
+    told = partition_model(evolve(request, costs=parse_costs(report.cost_file, "c.json", soc)))
+    assert told.choice("conv2d_1").instance == "dsp_cpu"
+
+
+def test_the_log_of_the_rtl_is_read_by_words() -> None:
+    words = " ".join(str(number) for number in range(17))
+    assert command_cycles(f"conv2d_engine 3 100 200 {words} 40 5 9\n") == {tuple(range(17)): 45}
 
 
 def test_a_port_that_cannot_count() -> None:

@@ -1,14 +1,11 @@
 """Bundles on the Verilated core: equal to the behavioural simulator, two cores at once, what is refused."""
 
-import importlib.util
-import json
 import os
 import shutil
 import subprocess
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
@@ -16,10 +13,9 @@ from onnx import helper
 
 from target_arch.cli import main
 from target_arch.diagnostics import DiagnosticError
-from target_arch.pipeline import CompiledModel, CompileRequest, compile_model, partition_model
+from target_arch.pipeline import CompiledModel, CompileRequest, compile_model
 from target_arch.run import build, run_frames, verify, write_bundle
 from target_arch.soc import read_soc
-from target_arch.soc.files.cost_file import read_costs
 from tests.relax.models import onnx_model, quantized
 from tests.rtl.conftest import REPOSITORY
 from tests.step_deletion import delete_step, step_numbers
@@ -45,17 +41,6 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Compile:
         return made, folder
 
     return one
-
-
-@pytest.fixture(scope="module")
-def script() -> ModuleType:
-    """`benchmarks/rtl_cycles.py`."""
-    spec = importlib.util.spec_from_file_location("rtl_cycles", REPOSITORY / "benchmarks" / "rtl_cycles.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def copied(folder: Path, tmp_path: Path) -> Path:
@@ -202,21 +187,3 @@ def test_without_verilator_the_command_says_how_to_get_it(
     said = capsys.readouterr().err
     assert "verilator: error: no Verilator: `verilator` not found [tool-missing]" in said
     assert "hint: install it (`apt-get install verilator`; `make simulators` installs all simulators)" in said
-
-
-def test_cycles_become_a_cost_file_that_placement_counts(script: ModuleType, tmp_path: Path) -> None:
-    soc = read_soc("zynq_edge")
-    file = tmp_path / "costs.json"
-    written = script.measure(DIGITS, soc)
-    file.write_text(json.dumps(written))
-    table = written["operators"]["fpga_conv2d"]
-    operator, amount = next((key, value) for key, value in table.items() if key != "conv2d")
-    graph = partition_model(CompileRequest(model_path=DIGITS, soc=soc, costs=read_costs(file, soc)))
-    (candidate,) = [each for each in graph.choice(operator).candidates if each.instance == "fpga_conv2d"]
-    assert candidate.cost is not None
-    assert candidate.cost.compute == pytest.approx(int(amount.split()[0]) / 100e6)
-
-
-def test_the_log_is_read_by_words(script: ModuleType) -> None:
-    words = " ".join(str(number) for number in range(17))
-    assert script.read_log(f"conv2d_engine 3 100 200 {words} 40 5 9\n") == {tuple(range(17)): 45}
