@@ -134,7 +134,7 @@ def test_a_port_that_cannot_count() -> None:
         calibrated("null")
     assert str(caught.value) == (
         "port: error: port `null` counts neither time nor instructions [cannot-count]\n"
-        "hint: ports that do: `host`, `qemu_mps2`, `rtl`"
+        "hint: ports that do: `host`, `qemu_mps2`, `qemu_sse200`, `rtl`"
     )
 
 
