@@ -21,6 +21,7 @@ from target_arch.plan.manifest.weights import WeightsEntry
 from target_arch.run.bundles.files import read_files
 from target_arch.run.bundles.manifest import inputs_of, outputs_of, read_manifest
 from target_arch.run.bundles.weights import replace_weights
+from target_arch.run.execute.own_vector import own_vector
 from target_arch.run.execute.tensors import checked_tensor, read_tensor
 
 if TYPE_CHECKING:
@@ -131,6 +132,11 @@ class Bundle:
             return bool(run.run_self_test(executable)), None
         found = run.self_test_on_machine(executable)
         return None if found is None else (found[0], views.instructions(executable.manifest, found[1]))
+
+    @property
+    def own_inputs(self) -> list[Array]:
+        """The inputs of its own test vector, in order. DiagnosticError where it has none."""
+        return own_vector(self.directory, self.manifest)
 
     def times(self, inputs: Arrays | Sequence[Array] | None = None) -> "StepTimes":
         """How long each of its steps takes on this computer, for these inputs or zeros, beside the time that

@@ -12,6 +12,7 @@ from target_arch.plan.execution import Execution
 from target_arch.plan.memory import MemoryPlan
 from target_arch.plan.partitions import Choice
 from target_arch.plan.printed import text as texts
+from target_arch.plan.printed.verdict import verdict
 from target_arch.stages.errors import least_of_steps
 
 if TYPE_CHECKING:
@@ -80,15 +81,26 @@ class ModelOutcome:
 
     @property
     def summary(self) -> str:
-        """Operators by instance, the number of steps, the bytes used of every pool, and the simulated run."""
+        """The verdict; operators by instance, the number of steps, the bytes used of every pool, and the
+        simulated run.
+        """
         made = self.stages
-        lines = [f"{self._headline()}\n", *(f"  {line}\n" for line in self._notes())]
+        lines = [
+            f"{self.name} {self.verdict}\n",
+            f"{self._headline()}\n",
+            *(f"  {line}\n" for line in self._notes()),
+        ]
         run = (
             ""
             if made.execution is None
             else texts.simulated_run(made.execution, made.graph.facts, costs=made.costs)
         )
         return "".join(lines) + run
+
+    @property
+    def verdict(self) -> str:
+        """That it fits, the time of a run and what it is spent on, and the bytes that it takes: one line."""
+        return verdict(self.stages.manifest)
 
     def __repr__(self) -> str:
         return f"<{self._headline()}>"

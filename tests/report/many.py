@@ -22,6 +22,7 @@ def shown(count: int) -> ShownBundle:
     """A model of `count` operators on the SoC `zynq_edge`, each in a partition of its own."""
     model = ShownModel(
         name="many",
+        verdict="",
         left_out="",
         inputs=(TensorEntry(name="x", shape=(1, 8), dtype="int8", bytes=8, buffer="b"),),
         outputs=(TensorEntry(name="y", shape=(1, 8), dtype="int8", bytes=8, buffer="b"),),

@@ -13,6 +13,7 @@ from target_arch.plan.memory import Arena
 from target_arch.plan.model_pools import ModelPool, ModelPools
 from target_arch.plan.partitions import PlacementFacts
 from target_arch.plan.printed.text import model_pools, simulated_run, table
+from target_arch.plan.printed.verdict import verdict
 
 
 def report_text(manifest: Manifest) -> str:
@@ -30,7 +31,7 @@ def report_text(manifest: Manifest) -> str:
 def _model(model: ModelEntry, place: str) -> tuple[str, ...]:
     """The sections about one model; those that do not concern it are empty."""
     return (
-        f"{model.name} {place}\n",
+        f"{model.name} {verdict(model)}\n{model.name} {place}\n",
         _partitions(model),
         _run(model),
         _lowering(model),

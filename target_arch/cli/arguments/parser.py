@@ -327,7 +327,12 @@ def _run(to: ArgumentParser) -> None:
         "-o", "--output", type=Path, metavar="PLACE",
         help="write each output to PLACE/<name>.npy, or the only one to a file that ends with .npy",
     )  # fmt: skip
-    to.add_argument("--top", type=positive, metavar="N", help="print the N largest elements of every output")
+    to.add_argument(
+        "--top",
+        type=positive,
+        metavar="N",
+        help="print the N largest elements of every output; of the bundle's own test vector without --input",
+    )
     to.add_argument(
         "--times", action="store_true",
         help="also run the steps one by one, and print how long each takes beside what was predicted",

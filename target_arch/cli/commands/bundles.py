@@ -4,6 +4,7 @@ import argparse
 import json
 import tempfile
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from target_arch.cli.arguments import soc_argument
@@ -16,6 +17,7 @@ from target_arch.diagnostics import DiagnosticError, refusal
 from target_arch.plan.constants_form import ConstantsForm
 from target_arch.plan.goal import Goal
 from target_arch.plan.model import file_name
+from target_arch.plan.printed.reasoning import duration
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,9 +34,9 @@ def run(options: argparse.Namespace) -> int:
 
     bundle = Bundle(directory=options.bundle, rtl=options.rtl, firmware=options.firmware)
     _same_port(bundle, options)
-    _require_inputs(options)
     progress(f"building {options.bundle}")
-    inputs = bundle.read_inputs(options.input) if options.input else None
+    since = perf_counter()
+    inputs = _inputs(bundle, options)
     arrays: dict[str, NDArray[Any]] = {}
     passed = True
     if inputs is None:
@@ -47,34 +49,50 @@ def run(options: argparse.Namespace) -> int:
         if options.output is not None:
             _save(arrays, options.output)
     if profile is not None:
-        _say_run(arrays, options, {"profile": profile.json}, passed=passed)
+        _say_run(arrays, options, {"profile": profile.json}, passed, _what(bundle, since))
         _say_profile(bundle, profile, options)
         return 0 if passed else 1
     times = _times(bundle, options, inputs)
-    _say_run(arrays, options, {} if times is None else {"times": times.to_json()}, passed=passed)
+    more: dict[str, object] = {} if times is None else {"times": times.to_json()}
+    _say_run(arrays, options, more, passed, _what(bundle, since))
     if times is not None and options.format != "json":
         data(f"\n{times}")
     return 0 if passed else 1
 
 
-def _require_inputs(options: argparse.Namespace) -> None:
-    """DiagnosticError for options about outputs where the bundle runs its own test vector."""
-    wanted = [f"--{name}" for name in ("output", "top") if getattr(options, name) is not None]
-    if wanted and not options.input:
-        text = f"`{wanted[0]}` is about outputs, and without `--input` the bundle runs its own test vector"
-        raise refusal("no-input", "command line", text, "give an --input FILE for each model input")
+def _inputs(bundle: "Bundle", options: argparse.Namespace) -> "list[NDArray[Any]] | None":
+    """The inputs in files, or those of the bundle's own test vector where its outputs are asked for; None
+    where the vector is to be compared with.
+    """
+    if options.input:
+        return bundle.read_inputs(options.input)
+    return None if options.output is None and options.top is None else bundle.own_inputs
+
+
+def _what(bundle: "Bundle", since: float) -> str:
+    """The self-test in words, and how long building and running took."""
+    manifest = bundle.manifest
+    tests = dict.fromkeys(model.self_test.reference or "" for model in manifest.models)
+    references, took = " and ".join(filter(None, tests)), duration(perf_counter() - since)
+    return f"its own input on port `{manifest.port}`, compared with {references}; built and run in {took}"
 
 
 def _say_run(
-    arrays: dict[str, "NDArray[Any]"], options: argparse.Namespace, more: dict[str, object], *, passed: bool
+    arrays: dict[str, "NDArray[Any]"],
+    options: argparse.Namespace,
+    more: dict[str, object],
+    passed: bool,
+    what: str,
 ) -> None:
-    """Print the outputs, or the largest elements of each, or how the self-test ended; in JSON also `more`."""
+    """Print the outputs, or the largest elements of each, or how the self-test ended, and `what` it was; in
+    JSON also `more`.
+    """
     result = "passed" if passed else "failed"
     if options.format == "json":
         about = {name: array.tolist() for name, array in arrays.items()} or {"self_test": result}
         json_data({**about, **more})
     else:
-        data(_outputs(arrays, options) if arrays else f"self-test {result}")
+        data(_outputs(arrays, options) if arrays else f"self-test {result}: {what}")
 
 
 def _outputs(arrays: dict[str, "NDArray[Any]"], options: argparse.Namespace) -> str:

@@ -135,13 +135,13 @@ def simulated_run(
     name = "simulated run" if lowered else "expected run, before lowering"
     before = f"; {duration(value.undivided)} undivided" if value.undivided else ""
     said = f"{_bounds(value) if lowered else ''}{_busy(value)}{before}{alone}; {value.overlap}"
-    within = "" if costs is None else _interval(costs)
+    within = "" if costs is None else interval(costs)
     placed = "" if facts is None else _placed(facts)
     origin = "" if costs is None else costs_used(costs)
     return f"{name}: {duration(value.makespan)}{within}{said}{placed}\n{origin}"
 
 
-def _interval(costs: CostsUsed) -> str:
+def interval(costs: CostsUsed) -> str:
     """The seconds between which the run is expected, where costs were fitted with a known error."""
     if costs.low >= costs.high:
         return ""

@@ -16,6 +16,7 @@ from target_arch.plan.manifest.model import (
     SpanEntry,
 )
 from target_arch.plan.manifest.operators import CandidateEntry, OperatorEntry, PartitionEntry
+from target_arch.plan.printed.verdict import verdict
 from target_arch.plan.simplification import Simplification
 from target_arch.report.facts.shown import (
     ShownBudget,
@@ -49,6 +50,7 @@ def read_shown(manifest: Manifest, soc: SoC) -> ShownBundle:
 def _model(model: ModelEntry) -> ShownModel:
     return ShownModel(
         name=model.name,
+        verdict=verdict(model),
         left_out=_left_out(model.simplification),
         inputs=model.inputs,
         outputs=model.outputs,

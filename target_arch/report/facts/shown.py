@@ -148,6 +148,7 @@ class ShownModel:
     """One model of a bundle; `left_out` is empty where all of the file's model is computed."""
 
     name: str
+    verdict: str
     left_out: str
     inputs: tuple[TensorEntry, ...]
     outputs: tuple[TensorEntry, ...]
