@@ -32,9 +32,8 @@ def tools(needs_tool: Callable[[str], str]) -> None:
 def test_run_prints_the_instructions_of_every_step(folder: Path, capsys: Capture) -> None:
     assert main(["run", str(folder), "--port", "qemu_mps2"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith(
-        "self-test passed\ninstructions on mps2-an500, counted by its timer under QEMU's icount\n"
-    )
+    assert out.startswith("self-test passed: its own input on port `qemu_mps2`, compared with ")
+    assert "\ninstructions on mps2-an500, counted by its timer under QEMU's icount\n" in out
     assert "dispatch conv2d_" in out
     assert "runtime, between the steps" in out
     assert " B used of 4,096 B" in out
