@@ -344,7 +344,11 @@ def _lower(prepared: PreparedModel, *, advised: bool = True) -> Lowered:
     wishes = rules(request)
 
     def lower(
-        place: Callable[[Rules], PartitionGraph], shared: MutableMapping[object, Any], *, advised: bool
+        place: Callable[[Rules], PartitionGraph],
+        shared: MutableMapping[object, Any],
+        setting: Setting = setting,
+        *,
+        advised: bool,
     ) -> Lowered:
         wish, policies = request.lowering_order or None, prepared.plug_ins.policies
         lowerer = Lowerer(request.soc, backends, prepared.program, request.tuning, request.optimize, shared)
@@ -364,7 +368,9 @@ def _lower(prepared: PreparedModel, *, advised: bool = True) -> Lowered:
     if request.divide is Divide.AUTO and len(setting.soc.instances) > 1:
         graphs = DividedGraphs(base=lowered.graph, setting=setting, backends=backends, rules=wishes)
         lowered = divided_where_faster(
-            lowered, graphs, lambda graph: lower(partial(as_placed, graph, wishes), {}, advised=False)
+            lowered,
+            graphs,
+            lambda graph, chip: lower(partial(as_placed, graph, wishes), {}, chip, advised=False),
         )
     check_imported(model, lowered.graph)
     return evolve(lowered, costs=costs_used(lowered, setting, backends))

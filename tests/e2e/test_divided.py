@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from attrs import asdict
+from attrs import asdict, evolve
 
 from target_arch.api.views.times import measured
 from target_arch.pipeline import CompileRequest, compile_model
@@ -11,12 +11,17 @@ from target_arch.pipeline.compilation import CompiledModel
 from target_arch.plan.division import Divide
 from target_arch.plan.manifest.operators import SliceEntry
 from target_arch.plan.printed.text import counted_operators, simulated_run
+from target_arch.plan.steps import Wait
 from target_arch.run.bundles.write import write_bundle
 from target_arch.run.executables.executable import build
 from target_arch.run.execute.programs import run_frames
 from target_arch.run.references.find import reference_for
 from target_arch.run.verification.layers import verify_layers
 from target_arch.soc import read_soc
+from target_arch.stages.check.plan import check
+from target_arch.stages.check.rules.aliases import parts
+from target_arch.stages.errors import CheckError
+from target_arch.stages.lowering.ladder import sizes
 from tests.e2e.conftest import DIGITS
 
 
@@ -75,6 +80,21 @@ def test_every_layer_is_right(divided: CompiledModel, bundle: Path) -> None:
     layers = verify_layers(divided, reference_for(DIGITS), bundle, count=2, seed=0)
     assert all(layer.passed for layer in layers.layers)
     assert not layers.unlike
+
+
+def test_every_wait_for_a_slice_is_needed(divided: CompiledModel) -> None:
+    """A slice that is read before it is there: the steps without one of their waits are refused."""
+    known, steps = sizes(divided.graph, divided.kernels), divided.steps
+    states, facts = divided.model.states, parts(divided.model)
+    refused = 0
+    waits = [number for number, step in enumerate(steps.steps) if isinstance(step, Wait)]
+    for number in waits:
+        fewer = evolve(steps, steps=(*steps.steps[:number], *steps.steps[number + 1 :]))
+        try:
+            check(divided.request.soc, fewer, divided.plan, known, facts, states)
+        except CheckError:
+            refused += 1
+    assert refused == len(waits)
 
 
 def test_times_have_the_shares_of_divided_operators(divided: CompiledModel, bundle: Path) -> None:

@@ -2,7 +2,9 @@
 
 The search tries divisions by runs with stand-ins for kernels (`search`). The fastest of them are lowered, and
 the simulated run of their steps decides; from the best of them, other shares of the operators that take
-longest are lowered, too. What is not faster than the model undivided, or does not fit, is left.
+longest are lowered, too. Their memory plans are made quickly, until one is in the way of steps that could run
+beside others; from then on, and for the best of them, the planner makes them that was asked for. What is not
+faster than the model undivided, or does not fit, is left.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -18,14 +20,19 @@ from target_arch.stages.division.search import GAIN, DivisionSearch, tries
 from target_arch.stages.division.shares import Divisible, cuts, divisible
 from target_arch.stages.errors import DoesNotFitError, OrderError, PlacementError, StepError
 from target_arch.stages.program.partial import PartialLowering
+from target_arch.stages.setting import Setting
 from target_arch.stages.steps.expected import expected_run
+from target_arch.stages.steps.overlap import FULL
 
 LOWERED = 5
 """The most divisions of the search that are lowered."""
 REFINED = 1_200
 """The most operators in all divisions together that are lowered afterwards."""
 
-LowerGraph = Callable[[PartitionGraph], Lowered]
+QUICK = "by-size"
+"""The algorithm of memory plans of tries."""
+
+LowerGraph = Callable[[PartitionGraph, Setting], Lowered]
 """Lowers a placed model. Raises DoesNotFitError where it does not fit."""
 
 
@@ -46,11 +53,17 @@ class _Tried:
     def makespan(self) -> float:
         return self.lowered.execution.makespan if self.lowered.execution is not None else 0.0
 
+    @property
+    def overlaps(self) -> bool:
+        """Whether memory keeps no step from running beside others."""
+        return self.lowered.execution is not None and self.lowered.execution.overlap == FULL
+
 
 class _Choice:
     def __init__(self, undivided: Lowered, graphs: DividedGraphs, lower: LowerGraph) -> None:
         self._undivided, self._graphs, self._lower = undivided, graphs, lower
         setting = graphs.setting
+        self._quick = evolve(setting, planner=evolve(setting.planner, algorithm=QUICK, effort=None))
         self._able = divisible(undivided.graph, setting.alignments)
         self._first = _Tried(division={}, lowered=undivided)
         self._seen: list[Division] = [{}]
@@ -61,12 +74,19 @@ class _Choice:
         for division in self._searched()[:LOWERED]:
             best = min(best, self._tried(division) or best, key=lambda each: each.makespan)
         best = self._refined(best)
-        return best.lowered if best is self._first else _with_bound(best.lowered, self._undivided)
+        if best is self._first:
+            return best.lowered
+        if self._quick is not self._graphs.setting:
+            planned = self._lowered(best.division, self._graphs.setting) or best
+            best = min(planned, best, key=lambda each: each.makespan)
+        return _with_bound(best.lowered, self._undivided)
 
     def _searched(self) -> list[Division]:
         setting, count = self._graphs.setting, len(self._undivided.model.operators)
+        if not self._able or not tries(count):
+            return []
         before = self._expected(self._undivided.graph)
-        if before is None or not self._able:
+        if before is None:
             return []
         search = DivisionSearch(setting.soc, self._able, self._run, before.makespan, left=tries(count))
         search.search()
@@ -88,11 +108,18 @@ class _Choice:
         if division in self._seen:
             return None
         self._seen.append(division)
+        found = self._lowered(division, self._quick)
+        if self._quick is self._graphs.setting or (found is not None and found.overlaps):
+            return found
+        self._quick = self._graphs.setting
+        return self._lowered(division, self._quick)
+
+    def _lowered(self, division: Division, setting: Setting) -> _Tried | None:
         graph = self._graphs.graph(division)
         if graph is None:
             return None
         try:
-            return _Tried(division=division, lowered=self._lower(graph))
+            return _Tried(division=division, lowered=self._lower(graph, setting))
         except (DoesNotFitError, OrderError, PlacementError, StepError):
             return None
 

@@ -76,7 +76,12 @@ class _Rewriting:
         axis = axis_of(operator, self._model)
         assert axis is not None, f"{operator.id} is not divisible"
         assert axis.axis == cut.axis, f"{operator.id} is not divisible along axis {cut.axis}"
-        parts = [self._slice(operator, axis, number, share) for number, share in enumerate(cut.shares)]
+        parts, slices = [], list[Operator]()
+        for number, share in enumerate(cut.shares):
+            part, made = self._slice(operator, axis, number, share)
+            parts.append(part)
+            slices.append(made)
+        self._operators += slices
         self._parts[operator.output] = (axis.axis, parts)
 
     def divided(self) -> Divided:
@@ -92,7 +97,10 @@ class _Rewriting:
         )
         return Divided(model=made, wanted=self._wanted, helpers=self._helpers)
 
-    def _slice(self, operator: Operator, axis: DivisionAxis, number: int, share: Share) -> _Part:
+    def _slice(
+        self, operator: Operator, axis: DivisionAxis, number: int, share: Share
+    ) -> tuple[_Part, Operator]:
+        """A part of the result, and the operator that makes it; views that it reads are added before."""
         id = f"{operator.id}_slice{number}"
         self._slices[id] = SliceOf(operator=operator.id, axis=axis.axis, start=share.start, stop=share.stop)
         names = (*operator.inputs, *operator.constants)
@@ -112,18 +120,16 @@ class _Rewriting:
         self._tensors[output] = evolve(
             whole.with_extent(axis.axis, len(share.places)), name=output, origin=None
         )
-        self._operators.append(
-            evolve(
-                operator,
-                id=id,
-                inputs=tuple(operands[:count]),
-                constants=tuple(operands[count:]),
-                output=output,
-                attributes=attributes,
-            )
-        )
         self._wanted[id] = self._origins[output] = share.instance
-        return _Part(name=output, places=share.places, instance=share.instance)
+        made = evolve(
+            operator,
+            id=id,
+            inputs=tuple(operands[:count]),
+            constants=tuple(operands[count:]),
+            output=output,
+            attributes=attributes,
+        )
+        return _Part(name=output, places=share.places, instance=share.instance), made
 
     def _range(self, name: str, axis: int, needed: range, reader: str, instance: str) -> str:
         """A tensor that has these places of another one, and no more."""

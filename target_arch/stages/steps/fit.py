@@ -115,8 +115,8 @@ def _first(remedies: Sequence[Remedy[Assumptions | Fitted]], overflow: Overflow)
 
 
 def _planned(work: PartialLowering, assumed: Assumptions, times: Times) -> Fitted | Overflow:
-    """The lower of two plans, with tensors in slices of others and without; if neither fits, the refusal of
-    the latter.
+    """The lower of two plans, with tensors in slices of others and without, of a divided model the former if
+    it fits: copies would come between its slices. If neither fits, the refusal of the latter.
     """
     homes = assumed.homes(work)
     joined = join(work, homes)
@@ -132,6 +132,8 @@ def _planned(work: PartialLowering, assumed: Assumptions, times: Times) -> Fitte
             refused = refusal
         else:
             found.append(Fitted(steps=steps, plan=plan, homes=homes, program=program))
+    if found and work.graph.model.slices:
+        return found[0]
     if found:
         return min(found, key=lambda settled: sum(settled.plan.peaks.values()))
     return Overflow(work=work, assumed=assumed, homes=homes, steps=steps, refusal=refused)

@@ -104,13 +104,13 @@ def test_the_divided_model_is_accepted() -> None:
     check_imported(IMPORTED, PartitionGraph(model=DIVIDED, partitions=(), choices=()))
     assert [each.id for each in DIVIDED.operators] == [
         "conv_slice0_view0",
-        "conv_slice0",
         "conv_slice1_view0",
+        "conv_slice0",
         "conv_slice1",
         "conv_join",
         "pool_slice0_view0",
-        "pool_slice0",
         "pool_slice1_view0",
+        "pool_slice0",
         "pool_slice1",
         "pool_join",
         "dense_slice0",
