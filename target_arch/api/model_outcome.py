@@ -11,6 +11,7 @@ from target_arch.emit.build.firmware import DESCRIPTION
 from target_arch.plan.execution import Execution
 from target_arch.plan.memory import MemoryPlan
 from target_arch.plan.partitions import Choice
+from target_arch.plan.printed import frames
 from target_arch.plan.printed import text as texts
 from target_arch.plan.printed.verdict import verdict
 from target_arch.stages.errors import least_of_steps
@@ -27,6 +28,7 @@ _TEXTS: Mapping[str, Callable[["Stages"], str]] = {
     "budgets": lambda made: texts.budgets(made.budgets),
     "memory": lambda made: texts.memory_plan(made.plan, made.capacities),
     "steps": lambda made: texts.step_list(made.steps),
+    "frames": lambda made: "" if made.frames is None else frames.frame_steps(made.frames),
 }
 
 
@@ -70,7 +72,7 @@ class ModelOutcome:
 
     def text(self, stage: str) -> str:
         """A value between two stages, as `compile --dump` prints it: `model`, `partitions`, `search`,
-        `execution`, `lowering`, `budgets`, `memory` or `steps`.
+        `execution`, `lowering`, `budgets`, `memory`, `steps` or `frames`.
         """
         return _TEXTS[stage](self.stages)
 
@@ -81,8 +83,8 @@ class ModelOutcome:
 
     @property
     def summary(self) -> str:
-        """The verdict; operators by instance, the number of steps, the bytes used of every pool, and the
-        simulated run.
+        """The verdict; operators by instance, the number of steps, the bytes used of every pool, the
+        simulated run, and frames in flight.
         """
         made = self.stages
         lines = [
@@ -95,7 +97,8 @@ class ModelOutcome:
             if made.execution is None
             else texts.simulated_run(made.execution, made.graph.facts, costs=made.costs)
         )
-        return "".join(lines) + run
+        flying = "" if made.frames is None else frames.frames_in_flight(made.frames)
+        return "".join(lines) + run + flying
 
     @property
     def verdict(self) -> str:
@@ -119,8 +122,9 @@ class ModelOutcome:
         left_out = str(made.model.simplification or "")
         if left_out:
             yield left_out
-        for arena in sorted(made.plan.peaks):
-            used, bound = made.plan.peaks[arena], made.plan.shared[arena]
+        memory = made.memory
+        for arena in sorted(memory.peaks):
+            used, bound = memory.peaks[arena], memory.shared[arena]
             if arena.caller:
                 yield f"{arena}: {used:,} B of the caller, in no arena"
             else:

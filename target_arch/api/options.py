@@ -56,6 +56,8 @@ class CompileOptions(TypedDict, total=False):
     """The form of constants: `text`, `section` or `file`; without it `text` up to 1 MiB, else `section`."""
     optimize: str
     """The goal for the code: `size`, `balanced` or `speed`."""
+    frames: int | str
+    """How many frames may be in flight; `auto`: as many as make results come faster."""
     keep_dead: bool
     """Whether channels that influence no result are computed, too."""
     divide: str

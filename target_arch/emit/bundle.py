@@ -25,10 +25,17 @@ from target_arch.emit.model.device_modules import module_source, modules
 from target_arch.emit.model.header import headers
 from target_arch.emit.model.inputs import EmitInputs, Member
 from target_arch.emit.model.kernels import entry, kernels, kernels_source
-from target_arch.emit.model.naming import bundle_symbol, seals_symbol, simulation_symbol, soc_symbol
+from target_arch.emit.model.naming import (
+    bundle_symbol,
+    frames_seals_symbol,
+    pipeline_symbol,
+    seals_symbol,
+    simulation_symbol,
+    soc_symbol,
+)
 from target_arch.emit.model.source import sources
 from target_arch.emit.model.stand_ins import stand_ins_source
-from target_arch.emit.model.steps import arenas_source, arenas_symbol, steps_source
+from target_arch.emit.model.steps import arenas_source, arenas_symbol, frames_source, steps_source
 from target_arch.emit.model.weights import (
     EmittedWeights,
     loading,
@@ -135,7 +142,7 @@ def _arena_files(inputs: EmitInputs, every: Sequence[EmittedArena]) -> Files:
         for member in inputs.members
         if inputs.constants is ConstantsForm.TEXT and (own := constants_of(member, every))
     ]
-    if inputs.several:
+    if inputs.shares_arenas:
         files.append((f"src/{arenas_symbol(inputs)}.c", arenas_source(inputs, every)))
     return files
 
@@ -146,10 +153,13 @@ def constants_path(member: Member) -> str:
 
 
 def _step_files(inputs: EmitInputs, every: Sequence[EmittedArena]) -> Files:
-    return [
-        (f"src/{member.stem}_steps.c", steps_source(inputs, member, placed(inputs, member, every)))
-        for member in inputs.members
-    ]
+    files: Files = []
+    for member in inputs.members:
+        arenas, frames = placed(inputs, member, every), member.lowered.frames
+        files.append((f"src/{member.stem}_steps.c", steps_source(inputs, member, arenas)))
+        if frames is not None:
+            files.append((f"src/{member.stem}_frames.c", frames_source(inputs, member, frames, arenas)))
+    return files
 
 
 def _deadline_files(inputs: EmitInputs) -> Files:
@@ -216,13 +226,20 @@ def _internal_header(
         out.lines(('#include "lent/lent.h"', ""))
     if weights:
         out.lines(('#include "weights/weights.h"', ""))
+    if inputs.has_frames:
+        out.lines(('#include "target_arch/frames.h"', ""))
     if inputs.several:
         out.line('#include "models/models.h"')
         out.line()
         out.line(f"extern ta_models {inputs.stem}_models;")
+    if inputs.shares_arenas:
         out.line(f"extern const ta_arena {arenas_symbol(inputs)}[{len(every)}];")
     out.lines(f"extern const ta_bundle {bundle_symbol(member)};" for member in inputs.members)
     out.lines(f"extern const ta_seals {seals_symbol(member)};" for member in inputs.members)
+    with_frames = [member for member in inputs.members if member.lowered.frames is not None]
+    out.lines(f"extern const ta_pipeline {pipeline_symbol(member)};" for member in with_frames)
+    out.lines(f"extern const ta_bundle {pipeline_symbol(member)}_bundle;" for member in with_frames)
+    out.lines(f"extern const ta_seals {frames_seals_symbol(member)};" for member in with_frames)
     out.line(f"extern const ta_soc {soc_symbol(inputs)};")
     if inputs.port.hosted.simulates:
         out.line(f"extern const ta_simulation {simulation_symbol(inputs)};")

@@ -12,6 +12,7 @@ from target_arch.emit.manifest_operators import operator_entries
 from target_arch.emit.model.inputs import EmitInputs, Member
 from target_arch.emit.model.naming import describe
 from target_arch.plan.execution import Activity, Execution
+from target_arch.plan.frames import FramePipeline
 from target_arch.plan.lowered import Lowered
 from target_arch.plan.manifest.bundle import (
     BundlePool,
@@ -26,6 +27,8 @@ from target_arch.plan.manifest.model import (
     BufferEntry,
     CostsEntry,
     ExecutionEntry,
+    FramesEntry,
+    FramesPoint,
     HeldTensor,
     InputShapesEntry,
     ModelEntry,
@@ -121,10 +124,32 @@ def _model(soc: SoC, member: Member) -> ModelEntry:
         execution=execution_entry(lowered.execution),
         budgets=_budgets(soc, graph, lowered.budgets),
         attempts=tuple(AttemptEntry(**asdict(attempt)) for attempt in lowered.attempts),
-        pools=_pools(soc, lowered.plan),
+        pools=_pools(soc, lowered.memory),
         buffers=_buffers(lowered.plan),
         steps=tuple(_step(number, step) for number, step in enumerate(steps.steps)),
         verification=None,
+        frames=None if lowered.frames is None else frames_entry(lowered.frames),
+    )
+
+
+def frames_entry(pipeline: FramePipeline) -> FramesEntry:
+    """The pipeline as the manifest has it, in seconds."""
+    return FramesEntry(
+        frames=pipeline.frames,
+        rounds=pipeline.rounds,
+        round_steps=len(pipeline.stages),
+        period=pipeline.period,
+        latency=pipeline.latency,
+        bound=pipeline.bound,
+        busiest=pipeline.busiest,
+        curve=tuple(
+            FramesPoint(
+                frames=point.frames,
+                period=point.period,
+                pools={str(arena): size for arena, size in sorted(point.bytes.items())},
+            )
+            for point in pipeline.curve
+        ),
     )
 
 

@@ -23,6 +23,7 @@ from target_arch.emit.model.inputs import EmitInputs, Member, SelfTest
 from target_arch.pipeline.compilation import CompiledModel, ModelsCompilation
 from target_arch.pipeline.costs_used import costs_used
 from target_arch.pipeline.fewer_composites import alike, on_fewer, without_composites
+from target_arch.pipeline.frames import require_frames, with_frames
 from target_arch.pipeline.lowerer import Lowerer
 from target_arch.pipeline.request import CompileRequest, ModelsRequest
 from target_arch.pipeline.resolve import (
@@ -85,6 +86,7 @@ def compile_models(request: ModelsRequest) -> ModelsCompilation:
     """
     name = name_of_bundle(request)
     require_alike(request)
+    require_frames(request.models)
     prepared = tuple(prepare(each) for each in named_models(request))
     lowered = _pack(prepared, request.arenas)
     inputs = emit_inputs(name, prepared, lowered, request.arenas)
@@ -236,7 +238,7 @@ def _checked_pools(
 ) -> ModelPools:
     """The memory of all models together. Raises CheckError where it is wrong."""
     request = prepared[0].request
-    plans = {one.model.name: each.plan for one, each in zip(prepared, lowered, strict=True)}
+    plans = {one.model.name: each.memory for one, each in zip(prepared, lowered, strict=True)}
     pools = evolve(model_pools(request.soc, plans, arenas), stacks=core_stacks(request.soc))
     check_models(available(request), pools, plans, whole(request))
     check_stacks(request.soc, pools.stacks, whole(request))
@@ -373,7 +375,8 @@ def _lower(prepared: PreparedModel, *, advised: bool = True) -> Lowered:
             lambda graph, chip: lower(partial(as_placed, graph, wishes), {}, chip, advised=False),
         )
     check_imported(model, lowered.graph)
-    return evolve(lowered, costs=costs_used(lowered, setting, backends))
+    lowered = evolve(lowered, costs=costs_used(lowered, setting, backends))
+    return with_frames(setting, lowered, request.frames)
 
 
 def _place(

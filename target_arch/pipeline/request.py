@@ -41,6 +41,8 @@ class CompileRequest:
     channels that no result depends on are computed, too. `constants` is the form that constants have.
     `divide` says whether operators may be divided over instances.
     `passes` are TVM's, for the Relax program of the model.
+    `frames` is how many frames may be in flight, `auto` for as many as make results come faster; without it
+    the bundle has no functions for that.
     """
 
     model_path: Path
@@ -66,6 +68,7 @@ class CompileRequest:
     input_shapes: InputShapes = AS_IN_FILE
     states: Mapping[str, str] = field(factory=dict)
     memory: Mapping[str, int] = field(factory=dict)
+    frames: int | str | None = None
     keep_dead: bool = False
     passes: tuple[Any, ...] = field(default=(), eq=False, repr=False)
     constants: ConstantsForm = field(default=ConstantsForm.AUTO, converter=constants_form)

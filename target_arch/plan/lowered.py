@@ -6,12 +6,13 @@ It includes the attempts that made the model fit.
 from collections.abc import Mapping
 from enum import StrEnum
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from target_arch.plan.costs_used import CostsUsed
 from target_arch.plan.execution import Execution
+from target_arch.plan.frames import FramePipeline
 from target_arch.plan.kernels import Kernel
-from target_arch.plan.memory import Budget, MemoryPlan
+from target_arch.plan.memory import Arena, Budget, MemoryPlan
 from target_arch.plan.model import Model
 from target_arch.plan.orders import LoweringOrder
 from target_arch.plan.partitions import PartitionGraph
@@ -61,7 +62,8 @@ class Lowered:
     """Everything about a model on a SoC, up to the memory plan.
 
     `kernels` are by partition id, `budgets` those of accelerator partitions, with `used` filled in, in the
-    order of lowering; `attempts` are earlier misfits.
+    order of lowering; `attempts` are earlier misfits. `frames` is the pipeline of frames in flight, where one
+    was asked for.
     """
 
     graph: PartitionGraph
@@ -74,8 +76,29 @@ class Lowered:
     attempts: tuple[Attempt, ...] = ()
     costs: CostsUsed | None = None
     """Where the costs come from; None where all are estimates of backends."""
+    frames: FramePipeline | None = field(default=None, repr=False)
+
+    @property
+    def memory(self) -> MemoryPlan:
+        """The memory plan of a run and of frames in flight, which take turns in the same bytes."""
+        if self.frames is None:
+            return self.plan
+        own, other = self.plan, self.frames.plan
+        known = {buffer.name for buffer in own.buffers}
+        return evolve(
+            own,
+            buffers=(*own.buffers, *(buffer for buffer in other.buffers if buffer.name not in known)),
+            offsets={**other.offsets, **own.offsets},
+            peaks=_larger(own.peaks, other.peaks),
+            bounds=_larger(own.bounds, other.bounds),
+            shared=_larger(own.shared, other.shared),
+        )
 
     @property
     def model(self) -> Model:
         """The model that was placed."""
         return self.graph.model
+
+
+def _larger(one: Mapping[Arena, int], other: Mapping[Arena, int]) -> dict[Arena, int]:
+    return {arena: max(size, other.get(arena, 0)) for arena, size in one.items()}

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from target_arch.cli.arguments.targets import Selection
 
 DEFAULT_MODE = "default"
+AUTO = "auto"
 TARGET = "NAME[,NAME|,OPTION=VALUE]..."
 
 
@@ -70,6 +71,11 @@ def positive(text: str) -> int:
     if value < 1:
         raise argparse.ArgumentTypeError("must be at least 1")
     return value
+
+
+def frames(text: str) -> int | str:
+    """Type of an argument: an integer of at least 1, or `auto`."""
+    return text if text == AUTO else positive(text)
 
 
 MODEL = (
@@ -214,6 +220,13 @@ PLAN = (
         help="size: the smallest code and no packed weights, compiled with -Os; speed: packed weights of any "
         "size (default: balanced)",
         argument={"choices": tuple(Goal), "default": Goal.BALANCED},
+    ),
+    OptionRow(
+        name="frames",
+        flag="--frames",
+        help="the most frames in flight: the bundle gets functions that take a frame while others are at "
+        "work; auto: as many as make results come faster",
+        argument={"type": frames, "metavar": "N"},
     ),
     OptionRow(
         name="keep_dead",

@@ -31,7 +31,7 @@ _MORE_OPTIONS = (
     "those of its target_archs, and `target-arch backends` those of every backend."
 )
 
-DUMPS = ("model", "partitions", "search", "execution", "lowering", "budgets", "memory", "steps")
+DUMPS = ("model", "partitions", "search", "execution", "lowering", "budgets", "memory", "steps", "frames")
 
 
 @frozen

@@ -12,7 +12,8 @@ from target_arch.resources import c_files, runtime_c
 
 def runtime_files(inputs: EmitInputs) -> Mapping[str, str]:
     """Path in the bundle → text; several models bring the part that runs them in turn, inputs and outputs in
-    memory of the caller the part that knows their addresses, constants as bytes the part that checks them.
+    memory of the caller the part that knows their addresses, constants as bytes the part that checks them,
+    and frames in flight theirs.
     """
     root = runtime_c()
     files = c_files(root / "include", "include")
@@ -20,6 +21,8 @@ def runtime_files(inputs: EmitInputs) -> Mapping[str, str]:
     files |= c_files(root / "integrity", "runtime/integrity")
     if has_deadlines(inputs):
         files |= c_files(root / "deadline", "runtime/deadline")
+    if not inputs.has_frames:
+        del files["include/target_arch/frames.h"]
     if inputs.several:
         files |= c_files(root / "models", "runtime/models")
     if any(member.lends for member in inputs.members):
@@ -28,6 +31,8 @@ def runtime_files(inputs: EmitInputs) -> Mapping[str, str]:
         files |= c_files(root / "weights", "runtime/weights")
         if inputs.port.hosted.simulates and inputs.constants is ConstantsForm.FILE:
             files |= c_files(root / "mapped", "runtime/mapped")
+    if inputs.has_frames:
+        files |= c_files(root / "frames", "runtime/frames")
     files |= {f"runtime/{path}": text for path, text in kernel_headers(inputs).items()}
     files |= {f"runtime/{path}": text for path, text in inputs.port.files().items()}
     for backend in _backends(inputs):

@@ -74,7 +74,7 @@ def placed(inputs: EmitInputs, member: Member, every: Sequence[EmittedArena]) ->
     """The arenas of the bundle, and where in them the buffers of one model are."""
     numbers = {(arena.pool, arena.owner): number for number, arena in enumerate(every)}
     owners = {pool.pool: "" if pool.overlaid else member.name for pool in inputs.pools.pools}
-    plan = member.lowered.plan
+    plan = member.lowered.memory
     places = {
         buffer.name: ArenaOffset(
             arena=numbers[buffer.arena, owners[buffer.arena]], offset=plan.offsets[buffer.name]
@@ -90,7 +90,7 @@ def constants_of(member: Member, every: Sequence[EmittedArena]) -> tuple[Emitted
 
 
 def _held(member: Member, pool: ModelPool) -> list[tuple[int, Buffer]]:
-    plan = member.lowered.plan
+    plan = member.lowered.memory
     held = ((plan.offsets[buffer.name], buffer) for buffer in plan.buffers if buffer.arena == pool.pool)
     return sorted(held, key=lambda item: (item[0], item[1].name))
 

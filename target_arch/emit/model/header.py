@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from attrs import evolve, field, frozen
 
-from target_arch.emit.model import lent
+from target_arch.emit.model import frames, lent
 from target_arch.emit.model.deadline import deadline_declaration
 from target_arch.emit.model.inputs import EmitInputs, Member, Terminal, terminals
 from target_arch.emit.model.states import RESET
@@ -196,7 +196,8 @@ def _of_model(inputs: EmitInputs, words: _Words, member: Member) -> _Header:
         stem=member.stem,
         port="" if words.bundle else inputs.port.name,
         head=words.model.format(name=name, soc=inputs.soc.name, bundle=inputs.stem),
-        functions=_functions(inputs, words, member) + _reset(member),
+        includes=("target_arch/frames.h",) if inputs.has_frames else (),
+        functions=_functions(inputs, words, member) + _reset(member) + _frames(member),
         terminals=terminals(member),
         words=words,
         inputs=inputs,
@@ -217,6 +218,12 @@ def _reset(member: Member) -> str:
     held = (comment(f"{member.model.tensors[each.tensor]}") for each in member.model.states)
     listed = "".join(f"\n *   {each}" for each in held)
     return "\n" + RESET.format(model=member.stem, states=listed)
+
+
+def _frames(member: Member) -> str:
+    """The declarations of frames in flight; nothing without them."""
+    pipeline = member.lowered.frames
+    return "" if pipeline is None else "\n" + frames.declarations(member, pipeline)
 
 
 def _text(header: _Header) -> str:

@@ -196,6 +196,16 @@ class EmitInputs:
         """Whether the bundle has a name and a runtime beside those of its models."""
         return len(self.members) > 1
 
+    @property
+    def shares_arenas(self) -> bool:
+        """Whether several tables of steps use the table of arenas."""
+        return self.several or self.has_frames
+
+    @property
+    def has_frames(self) -> bool:
+        """Whether a model takes frames while others are in flight."""
+        return any(member.lowered.frames is not None for member in self.members)
+
     def qualified(self, member: Member, name: str) -> str:
         """A name of a model as the bundle has it, see `bundle_name`."""
         return qualified(member.name, name, len(self.members))

@@ -20,6 +20,16 @@ def seals_symbol(member: Member) -> str:
     return f"{member.stem}_seals"
 
 
+def frames_seals_symbol(member: Member) -> str:
+    """The C name of the `ta_seals` of a model's tables for frames in flight."""
+    return f"{member.stem}_frames_seals"
+
+
+def pipeline_symbol(member: Member) -> str:
+    """The C name of the `ta_pipeline` of a model with frames in flight."""
+    return f"{member.stem}_frames"
+
+
 def soc_symbol(inputs: EmitInputs) -> str:
     """The C name of the `ta_soc`."""
     return f"{inputs.stem}_soc_table"

@@ -4,6 +4,7 @@ Tables that hold addresses have none, since only the linker knows their bytes.
 """
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from target_arch.emit.crc32c import crc32c
 from target_arch.emit.model.arenas import EmittedArena, constants_of
@@ -28,11 +29,22 @@ def seals(
     """
     own = constants_of(member, every)
     constants = {arena.symbol: constant_bytes(member, arena) for arena in own if form is ConstantsForm.TEXT}
-    sealed = {f"&{symbol}": (f"{len(content)}u", content) for symbol, content in constants.items()}
+    weights = [arena.symbol for arena in own if form is ConstantsForm.SECTION]
+    sealed_tables(out, seals_symbol(member), fixed, (*linked, *weights), constants)
+
+
+def sealed_tables(
+    out: Emitter,
+    symbol: str,
+    fixed: Mapping[str, bytes],
+    linked: Sequence[str],
+    constants: Mapping[str, bytes] = MappingProxyType({}),
+) -> None:
+    """The `ta_seals` of that symbol."""
+    sealed = {f"&{name}": (f"{len(content)}u", content) for name, content in constants.items()}
     sealed |= {name: (f"sizeof {name}", content) for name, content in fixed.items() if content}
     rows = [f"{{{start}, {size}, 0x{crc32c(content):08x}u, 0}}," for start, (size, content) in sealed.items()]
-    weights = [arena.symbol for arena in own if form is ConstantsForm.SECTION]
-    rows += [f"{{{start}, sizeof {start.lstrip('&')}, 0, 1}}," for start in (*linked, *weights)]
+    rows += [f"{{{start}, sizeof {start.lstrip('&')}, 0, 1}}," for start in linked]
     out.table("static const ta_seal seals", rows)
     out.line()
-    out.line(f"const ta_seals {seals_symbol(member)} = {{seals, {len(rows)}}};")
+    out.line(f"const ta_seals {symbol} = {{seals, {len(rows)}}};")

@@ -7,11 +7,18 @@ from collections.abc import Mapping, Sequence
 
 from attrs import frozen
 
+from target_arch.emit.model import frames
 from target_arch.emit.model.arenas import EmittedArena, placed
 from target_arch.emit.model.header import accessor
 from target_arch.emit.model.inputs import EmitInputs, Member, terminals
 from target_arch.emit.model.lent import pointee, run_body, run_signature
-from target_arch.emit.model.naming import bundle_symbol, seals_symbol, simulation_symbol, soc_symbol
+from target_arch.emit.model.naming import (
+    bundle_symbol,
+    frames_seals_symbol,
+    seals_symbol,
+    simulation_symbol,
+    soc_symbol,
+)
 from target_arch.emit.model.states import reset_body, reset_signature
 from target_arch.emit.model.steps import abi_guard
 from target_arch.emit.model.weights import EmittedWeights, address_macros, weights_checks, weights_functions
@@ -61,7 +68,7 @@ def sources(
 def _alone(inputs: EmitInputs) -> _Runtime:
     (member,) = inputs.members
     return _Runtime(
-        declarations=("static ta_runtime runtime;",),
+        declarations=("static ta_runtime runtime;", *([frames.DECLARATION] if inputs.has_frames else [])),
         init=f"ta_init(&runtime, &{bundle_symbol(member)}, &{soc_symbol(inputs)}, port)",
         runs={member.name: "ta_run(&runtime)"},
         stop="ta_stop(&runtime)",
@@ -96,8 +103,9 @@ def _of_bundle(
 ) -> _Source:
     functions = {f"ta_status {inputs.stem}_init(const ta_port *port)": _init(inputs, runtime, weights)}
     for member in inside:
-        functions |= _run(inputs, runtime, member) | resets[member.name]
-    functions[f"ta_status {inputs.stem}_stop(void)"] = _returning(runtime.stop)
+        functions |= _run(inputs, runtime, member) | resets[member.name] | _frames(member)
+    stop = frames.STOP if inputs.has_frames else _returning(runtime.stop)
+    functions[f"ta_status {inputs.stem}_stop(void)"] = stop
     functions[f"ta_status {inputs.stem}_check(uint32_t bytes)"] = _returning(
         "ta_integrity_check(&integrity, bytes)"
     )
@@ -132,18 +140,25 @@ def _init(inputs: EmitInputs, runtime: _Runtime, weights: Sequence[EmittedWeight
     """
     resets = [f"{member.stem}_reset();" for member in inputs.members if member.model.states]
     starts = [f"ta_host_simulate(&{simulation_symbol(inputs)})"] if inputs.port.hosted.simulates else []
-    integrity = f"ta_integrity_init(&integrity, seals, {len(inputs.members)}, port)"
+    integrity = f"ta_integrity_init(&integrity, seals, {len(_sealed(inputs))}, port)"
     calls = [*weights_checks(inputs, weights), integrity, *starts, runtime.init]
     begin = [f"ta_status status = {calls[0]};"]
     begin += ["if (status != TA_OK)", f"    {runtime.value}.failed_step = TA_NO_STEP;"]
     for call in calls[1:]:
         begin += ["if (status == TA_OK)", f"    status = {call};"]
+    begin += [line for member in inputs.members if member.lowered.frames for line in frames.init(member)]
     failed = ("if (status != TA_OK)", "    return status;")
     return (*begin, *failed, *resets, "return TA_OK;") if resets else (*begin, "return status;")
 
 
+def _sealed(inputs: EmitInputs) -> list[str]:
+    """The C names of all `ta_seals`."""
+    with_frames = (member for member in inputs.members if member.lowered.frames is not None)
+    return [*map(seals_symbol, inputs.members), *map(frames_seals_symbol, with_frames)]
+
+
 def _integrity(inputs: EmitInputs) -> tuple[str, ...]:
-    sealed = (f"    &{seals_symbol(member)}," for member in inputs.members)
+    sealed = (f"    &{symbol}," for symbol in _sealed(inputs))
     return ("static ta_integrity integrity;", "", "static const ta_seals *const seals[] = {", *sealed, "};")
 
 
@@ -151,6 +166,12 @@ def _run(inputs: EmitInputs, runtime: _Runtime, member: Member) -> _Functions:
     run = runtime.runs[member.name]
     body = run_body(inputs, member, run) if member.lends else _returning(run)
     return {run_signature(member): body}
+
+
+def _frames(member: Member) -> _Functions:
+    """Nothing for a model without frames in flight."""
+    pipeline = member.lowered.frames
+    return {} if pipeline is None else dict(frames.functions(member, pipeline))
 
 
 def _reset(inputs: EmitInputs, member: Member, every: Sequence[EmittedArena]) -> _Functions:

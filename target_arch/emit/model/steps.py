@@ -6,21 +6,24 @@ can read the table, and remove a step by hand.
 """
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from struct import pack
+
+from attrs import evolve
 
 from target_arch.emit.model.arenas import Arenas, EmittedArena
 from target_arch.emit.model.device_modules import image_fields
 from target_arch.emit.model.dispatches import dispatch_tables
 from target_arch.emit.model.inputs import EmitInputs, Member
 from target_arch.emit.model.lent import lent_tables
-from target_arch.emit.model.naming import bundle_symbol, describe, macro
-from target_arch.emit.model.seals import seals
+from target_arch.emit.model.naming import bundle_symbol, describe, frames_seals_symbol, macro, pipeline_symbol
+from target_arch.emit.model.seals import sealed_tables, seals
 from target_arch.emit.text.emitter import Emitter
 from target_arch.emit.text.listing import Listing
 from target_arch.emit.text.names import comment, identifier, string
 from target_arch.emit.text.sections import define_section, section_macro
 from target_arch.plan.constants_form import ConstantsForm
+from target_arch.plan.frames import FramePipeline
 from target_arch.plan.kernels import Slice
 from target_arch.plan.steps import Copy, Dispatch, Event, Load, Step, StepOrder
 from target_arch.soc import numbering
@@ -43,42 +46,85 @@ _NO_TIMELINE = 0xFFFFFFFF
 
 
 def arenas_symbol(inputs: EmitInputs) -> str:
-    """The C name of the table of arenas: of the bundle where several models use it, else of the steps."""
-    return f"{inputs.stem}_arenas" if inputs.several else "arenas"
+    """The C name of the table of arenas: of the bundle where several tables of steps use it, else of the
+    steps.
+    """
+    return f"{inputs.stem}_arenas" if inputs.shares_arenas else "arenas"
 
 
 def steps_source(inputs: EmitInputs, member: Member, arenas: Arenas) -> str:
-    """The C text; with the table of arenas, where no other model needs it."""
-    steps = member.lowered.steps
+    """The C text; with the table of arenas, where no other table needs it."""
     out = Emitter()
-    out.line(f"/* The steps of `{comment(member.name)}` on {inputs.soc.name}. */")
+    _head(out, inputs, f"The steps of `{comment(member.name)}` on {inputs.soc.name}.")
+    if not inputs.shares_arenas:
+        _arena_table(out, inputs, arenas.all, f"static const ta_arena {arenas_symbol(inputs)}")
+    _loads(out, inputs, member)
+    fixed, linked = step_tables(out, inputs, member, member.lowered.steps, arenas, bundle_symbol(member))
+    seals(out, member, arenas.all, fixed, linked, inputs.constants)
+    return out.text()
+
+
+def frames_source(inputs: EmitInputs, member: Member, pipeline: FramePipeline, arenas: Arenas) -> str:
+    """`src/<model>_frames.c`: the rounds of steps for frames in flight."""
+    out = Emitter()
+    _head(out, inputs, f"The steps of `{comment(member.name)}` on {inputs.soc.name}, with frames in flight.")
+    rounds = evolve(pipeline.order, steps=pipeline.order.steps[pipeline.loads :])
+    symbol = pipeline_symbol(member)
+    fixed, linked = step_tables(out, inputs, member, rounds, arenas, f"{symbol}_bundle")
+    out.line()
+    out.line("static const uint8_t stages[] = {")
+    with out.indent():
+        out.wrapped(Listing.of(map(str, pipeline.stages)))
+    out.line("};")
+    out.line()
+    out.line(f"const ta_pipeline {symbol} = {{")
+    with out.indent():
+        out.line(f"&{symbol}_bundle,")
+        out.line("stages,")
+        for name in ("round_steps", "rounds", "frames", "done", "states"):
+            out.line(f"{_FACTS[name](pipeline)}, /* {name.replace('_', ' ')} */")
+    out.line("};")
+    sealed_tables(out, frames_seals_symbol(member), {**fixed, "stages": bytes(pipeline.stages)}, linked)
+    return out.text()
+
+
+_FACTS: Mapping[str, Callable[[FramePipeline], int]] = {
+    "round_steps": lambda pipeline: len(pipeline.stages),
+    "rounds": lambda pipeline: pipeline.rounds,
+    "frames": lambda pipeline: pipeline.frames,
+    "done": lambda pipeline: pipeline.done,
+    "states": lambda pipeline: int(bool(pipeline.order.states)),
+}
+
+
+def _head(out: Emitter, inputs: EmitInputs, about: str) -> None:
+    out.line(f"/* {about} */")
     out.line(f"#include <{inputs.soc.name}_soc.h>")
     out.line()
     out.line(f'#include "{inputs.stem}_internal.h"')
     out.line()
     abi_guard(out, inputs)
-    if not inputs.several:
-        _arena_table(out, inputs, arenas.all, f"static const ta_arena {arenas_symbol(inputs)}")
-    _loads(out, inputs, member)
+
+
+def step_tables(
+    out: Emitter, inputs: EmitInputs, member: Member, steps: StepOrder, arenas: Arenas, symbol: str
+) -> tuple[Mapping[str, bytes], tuple[str, ...]]:
+    """Steps with the tables they point into, and the `ta_bundle` of that symbol over them. Returns the bytes
+    of the tables without addresses, and where those with addresses start.
+    """
     fixed = {"copies": _copies(out, steps, arenas)}
     fixed |= dispatch_tables(out, inputs, steps, arenas)
     fixed |= {"steps": _steps(out, inputs, steps)}
     _tensors(out, "inputs", member, steps.inputs, arenas)
     _tensors(out, "outputs", member, steps.outputs, arenas)
-    linked = _bundle(out, inputs, member, arenas)
-    seals(out, member, arenas.all, fixed, linked, inputs.constants)
-    return out.text()
+    return fixed, _bundle(out, inputs, member, steps, arenas, symbol)
 
 
 def arenas_source(inputs: EmitInputs, every: Sequence[EmittedArena]) -> str:
-    """`src/<bundle>_arenas.c`: the bytes and the table that several models use."""
+    """`src/<bundle>_arenas.c`: the bytes and the table that several tables of steps use."""
     out = Emitter()
-    out.line(f"/* The arenas of `{comment(inputs.name)}`, all models'. */")
-    out.line(f"#include <{inputs.soc.name}_soc.h>")
-    out.line()
-    out.line(f'#include "{inputs.stem}_internal.h"')
-    out.line()
-    abi_guard(out, inputs)
+    whose = ", all models'" if inputs.several else ""
+    _head(out, inputs, f"The arenas of `{comment(inputs.name)}`{whose}.")
     _arena_table(out, inputs, every, f"const ta_arena {arenas_symbol(inputs)}")
     return out.text()
 
@@ -250,9 +296,10 @@ def _tensors(
     out.table(f"static const ta_tensor {name}", rows)
 
 
-def _bundle(out: Emitter, inputs: EmitInputs, member: Member, arenas: Arenas) -> tuple[str, ...]:
+def _bundle(
+    out: Emitter, inputs: EmitInputs, member: Member, steps: StepOrder, arenas: Arenas, symbol: str
+) -> tuple[str, ...]:
     """The `ta_bundle`; where the tables with addresses start that this file defines."""
-    steps = member.lowered.steps
     counts = {
         "arenas": len(arenas.all),
         "loads": len(_numbered(steps, Load)),
@@ -264,7 +311,7 @@ def _bundle(out: Emitter, inputs: EmitInputs, member: Member, arenas: Arenas) ->
     }
     symbols = {"arenas": arenas_symbol(inputs)}
     out.line()
-    out.line(f"const ta_bundle {bundle_symbol(member)} = {{")
+    out.line(f"const ta_bundle {symbol} = {{")
     with out.indent():
         out.line("TA_ABI_VERSION,")
         out.line("0,")
@@ -273,7 +320,7 @@ def _bundle(out: Emitter, inputs: EmitInputs, member: Member, arenas: Arenas) ->
         out.lines(f"{symbols.get(table, table) if count else 'NULL'}," for table, count in counts.items())
         out.lines(f"{count}, /* {table} */" for table, count in counts.items())
     out.line("};")
-    own = {} if inputs.several else {"arenas": counts["arenas"]}
+    own = {} if inputs.shares_arenas else {"arenas": counts["arenas"]}
     own |= {name: counts[name] for name in ("loads", "dispatches", "inputs", "outputs")}
     kernels = ("kernels",) if counts["dispatches"] else ()
-    return (*(name for name, count in own.items() if count), *kernels, f"&{bundle_symbol(member)}")
+    return (*(name for name, count in own.items() if count), *kernels, f"&{symbol}")

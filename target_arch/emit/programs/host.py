@@ -38,8 +38,8 @@ static int compare(const char *name, const void *actual, const void *expected, u
 """
 
 _ARGUMENTS = """
-/* --lazy: devices do nothing before they are waited for. --jitter SEED: they take random time. */
-static int arguments(int argc, char **argv)
+/* --lazy: devices do nothing before they are waited for. --jitter SEED: they take random time.{about} */
+{declarations}static int arguments(int argc, char **argv)
 {{
     int index;
     for (index = 1; index < argc; index++) {{
@@ -47,14 +47,24 @@ static int arguments(int argc, char **argv)
             {prefix}_set_lazy(1);
         else if (strcmp(argv[index], "--jitter") == 0 && index + 1 < argc)
             {prefix}_set_jitter((uint32_t)strtoul(argv[++index], NULL, 10));
-        else {{
-            fprintf(stderr, "usage: runner [--lazy] [--jitter SEED] < frames > results\\n");
+{in_flight}        else {{
+            fprintf(stderr, "usage: runner [--lazy] [--jitter SEED]{usage} < frames > results\\n");
             return 0;
         }}
     }}
     return 1;
 }}
 """
+
+_IN_FLIGHT = {
+    "about": "\n * --in-flight: frames are submitted while others are at work.",
+    "declarations": "static int in_flight;\n\n",
+    "in_flight": """\
+        else if (strcmp(argv[index], "--in-flight") == 0)
+            in_flight = 1;
+""",
+    "usage": " [--in-flight]",
+}
 
 _FAILED = """
 /* Says which step failed, -1 where none is to blame, and stops the model. */
@@ -87,7 +97,8 @@ _DAMAGED = """\
 
 def arguments(inputs: EmitInputs) -> str:
     """The function that reads the arguments of a runner, where the port simulates."""
-    return _ARGUMENTS.format(prefix=inputs.port.prefix)
+    texts = _IN_FLIGHT if inputs.has_frames else dict.fromkeys(_IN_FLIGHT, "")
+    return _ARGUMENTS.format(prefix=inputs.port.prefix, **texts)
 
 
 def failed(inputs: EmitInputs, answer: str) -> str:

@@ -7,6 +7,7 @@ from target_arch.emit.model.inputs import EmitInputs, Member
 from target_arch.emit.programs import bare_metal, host
 from target_arch.emit.programs.buffers import lent_buffers
 from target_arch.emit.programs.frames import frame_functions, reader, writer
+from target_arch.emit.programs.streaming import streaming
 from target_arch.emit.programs.turns import in_turn, names, run
 from target_arch.emit.text.emitter import Emitter
 
@@ -25,6 +26,8 @@ def runner_source(inputs: EmitInputs) -> str:
     for member in inputs.members:
         lent_buffers(out, member)
         frame_functions(out, inputs, member)
+        if inputs.has_frames and inputs.port.hosted.simulates:
+            streaming(out, inputs, member)
     out.lines(("", "int main(void);") if machine else ("",))
     out.lines((f"int main({'int argc, char **argv' if inputs.port.hosted.simulates else 'void'})", "{"))
     with out.indent():
@@ -68,6 +71,8 @@ def _host_body(out: Emitter, inputs: EmitInputs) -> None:
         out.lines(("if (!arguments(argc, argv))", "    return 65;"))
     out.line(f"status = {inputs.stem}_init(&ta_port_{inputs.port.name});")
     out.lines(("if (status != TA_OK)", '    return failed("init", status);'))
+    if inputs.has_frames and inputs.port.hosted.simulates:
+        out.lines(("if (in_flight && (frame = stream()) != 0)", "    return frame;"))
     _loop(out, inputs)
     out.line(f"status = {inputs.stem}_stop();")
     out.line("return frame < 0 || fflush(stdout) != 0 ? 64 : (int)status;")

@@ -13,7 +13,7 @@ from target_arch.plan.manifest.verification import VerificationEntry
 from target_arch.plan.memory import IoOwner
 from target_arch.plan.model import DTYPE_BYTES
 from target_arch.soc.faults import Path
-from target_arch.soc.schema.records import Real, Whole, WordKind
+from target_arch.soc.schema.records import WHERE_THERE, Real, Whole, WordKind
 
 Signed = Annotated[int, Whole(least=-(2**63))]
 """Of at most 63 bits, either side of zero."""
@@ -295,6 +295,37 @@ class StepEntry:
 
 
 @frozen(kw_only=True)
+class FramesPoint:
+    """A number of frames in flight, and what it takes."""
+
+    frames: Annotated[int, "frames in flight at most"]
+    period: Annotated[float, "seconds from one result to the next"]
+    pools: Annotated[Mapping[str, int], "bytes of each part of a memory by its name"]
+
+
+@frozen(kw_only=True)
+class FramesEntry:
+    """Frames in flight, by the simulated clock."""
+
+    frames: Annotated[int, "frames in flight"]
+    rounds: Annotated[int, "rounds of the table of steps, after which the addresses are the same again"]
+    round_steps: Annotated[int, "steps of a round"]
+    period: Annotated[float, "seconds from one result to the next in steady state"]
+    latency: Annotated[float, "seconds from the start of a frame to its result"]
+    bound: Annotated[float, "a lower bound of the period in seconds, for any order of the steps"]
+    busiest: Annotated[
+        str, "the instance, engine or host that is busy for that long with a frame, or `states`"
+    ]
+    curve: Annotated[tuple[FramesPoint, ...], "fewer frames, and what they take"]
+
+    def contradictions(self) -> Iterator[tuple[Path, str]]:
+        """A period that is less than its lower bound."""
+        below = below_bound(self.period, self.bound * (1 - 1e-9))
+        if below is not None:
+            yield ("period",), below
+
+
+@frozen(kw_only=True)
 class ModelEntry:
     """A model of a bundle."""
 
@@ -343,6 +374,9 @@ class ModelEntry:
         TuningEntry | None, "the records of a [tuning file](tuning.md) that were used; null without one"
     ]
     verification: Annotated[VerificationEntry | None, "the result of `verify`; null until it has run"]
+    frames: Annotated[
+        FramesEntry | None, "[frames in flight](frames.md); missing where none were asked for", WHERE_THERE
+    ] = None
 
     def contradictions(self) -> Iterator[tuple[Path, str]]:
         """Buffers of pools that the model does not have."""

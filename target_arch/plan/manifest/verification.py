@@ -4,6 +4,8 @@ from typing import Annotated
 
 from attrs import field, frozen
 
+from target_arch.soc.schema.records import WHERE_THERE
+
 
 @frozen(kw_only=True)
 class LayerEntry:
@@ -90,9 +92,16 @@ class VerificationEntry:
     layers: Annotated[LayersEntry | None, "every operator by itself; null where they were not compared"] = (
         None
     )
+    in_flight: Annotated[
+        int | None,
+        "the frames whose outputs were those of runs, bit for bit, while others were [in flight](frames.md); "
+        "missing where there are no frames in flight",
+        WHERE_THERE,
+    ] = None
     passed: bool = field(init=False)
 
     @passed.default
     def _passed(self) -> bool:
         by_operator = self.layers is None or self.layers.passed
-        return not self.wrong and by_operator and self.self_test != "failed"
+        alike = self.in_flight in (None, self.frames)
+        return not self.wrong and by_operator and alike and self.self_test != "failed"

@@ -34,12 +34,14 @@ def run_frames(
     timeout: float = 300.0,
     lazy: bool = False,
     jitter: int = 0,
+    in_flight: bool = False,
 ) -> tuple[bytes, ...]:
     """Run the model on frames, one after the other in one process, and return the output bytes of each.
 
     A frame is the bytes of all inputs, in order. `lazy` lets simulated devices do nothing before they are
-    waited for; `jitter` is the seed of random delays, 0 for none. DiagnosticError where the bundle fails or
-    does not end within `timeout` seconds; ValueError for a frame of the wrong size.
+    waited for; `jitter` is the seed of random delays, 0 for none. With `in_flight`, of a bundle with frames
+    in flight on the host port, a frame is submitted while others are at work. DiagnosticError where the
+    bundle fails or does not end within `timeout` seconds; ValueError for a frame of the wrong size.
     """
     size = sum(executable.input_bytes)
     if any(len(frame) != size for frame in inputs):
@@ -52,6 +54,7 @@ def run_frames(
         return run_on_machine(executable, inputs, timeout=timeout)[0]
     require(executable.manifest.toolchain.needs)
     options = [*(["--lazy"] if lazy else []), *(["--jitter", str(jitter)] if jitter else [])]
+    options += ["--in-flight"] if in_flight else []
     command = (str(executable.runner.absolute()), *options)
     answer = started(executable, command, b"".join(inputs), timeout)
     if answer.returncode != 0:

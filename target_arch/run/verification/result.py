@@ -20,7 +20,7 @@ class Verification(VerificationEntry):
     breaks. Where floats are outputs beside integers, `floats` has their differences, and `largest` and
     `allowed` are those of the others. `self_test` is `passed`, `failed` or `absent`. `layers` are operators
     one by one, where they were compared; where `rule` is BY_OPERATOR these alone judge, and `allowed` and
-    `wrong` are 0.
+    `wrong` are 0. `in_flight` counts the frames whose outputs are those of runs while others are in flight.
     """
 
     def to_json(self) -> dict[str, object]:
@@ -38,6 +38,7 @@ class Verification(VerificationEntry):
                 f"  largest difference  {self.largest:g}{self._allowed()}",
                 *(() if self.floats is None else (_of_floats(self.floats),)),
                 *self._faults(),
+                *self._in_flight(),
                 f"  self-test           {self.self_test}",
                 *(() if self.layers is None else (f"  operators           {summary(self.layers)}",)),
                 "",
@@ -56,6 +57,11 @@ class Verification(VerificationEntry):
             return ""
         relative = f" + {self.relative:g} of the magnitude" if self.relative else ""
         return f", allowed {self.allowed:g}{relative}"
+
+    def _in_flight(self) -> tuple[str, ...]:
+        if self.in_flight is None:
+            return ()
+        return (f"  in flight           {self.in_flight} of {self.frames} frames as single runs",)
 
     def _faults(self) -> tuple[str, ...]:
         if not self.wrong:

@@ -11,7 +11,8 @@ text beside the type what it means. From the class a table is judged and read (`
 
 A key whose field has a default may be missing. One whose field is not an argument of the class follows from
 the others: it is written and must be there, and nothing more. A table may have further keys, since newer
-versions may add some. Tests: `tests/soc/schema/test_records.py`.
+versions may add some.
+Tests: `tests/soc/schema/test_records.py`.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -54,6 +55,13 @@ class ValueKind(Protocol):
 class _Inline:
     """See `INLINE`."""
 
+
+class _Marker:
+    """See `WHERE_THERE`."""
+
+
+WHERE_THERE = _Marker()
+"""Beside the type of a field that has the default None: the key is not written where the value is None."""
 
 INLINE = _Inline()
 """Beside the type of a field that is a record or None: the keys of the record stand in the table itself, and
@@ -231,6 +239,7 @@ class _Key:
     kind: ValueKind
     meaning: str
     inline: bool
+    where_there: bool
 
     @property
     def name(self) -> str:
@@ -280,6 +289,8 @@ def to_json(value: Any) -> Any:
 def _written(record: Any) -> Iterator[tuple[str, Any]]:
     for key in _keys(cast(Any, type(record))):
         value = getattr(record, key.name)
+        if value is None and key.where_there:
+            continue
         if not key.inline:
             yield key.name, to_json(value)
         elif value is not None:
@@ -323,14 +334,20 @@ def _keys(record: Any) -> tuple[_Key, ...]:
 def _key(field: "Attribute[Any]", hint: Any) -> _Key:
     beside = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
     meaning = next((each for each in beside if isinstance(each, str)), "")
-    return _Key(field=field, kind=kind_of(hint), meaning=meaning, inline=INLINE in beside)
+    return _Key(
+        field=field,
+        kind=kind_of(hint),
+        meaning=meaning,
+        inline=INLINE in beside,
+        where_there=WHERE_THERE in beside,
+    )
 
 
 @cache
 def kind_of(hint: Any) -> ValueKind:
     """The kind of values that a type stands for. KeyError for a type that no value of JSON has."""
     if get_origin(hint) is Annotated:
-        own = (each for each in hint.__metadata__ if not isinstance(each, str | _Inline))
+        own = (each for each in hint.__metadata__ if not isinstance(each, str | _Inline | _Marker))
         return cast(ValueKind, next(own, None)) or kind_of(get_args(hint)[0])
     if get_origin(hint) is not None:
         return _composed(get_origin(hint), get_args(hint))

@@ -67,13 +67,22 @@ def _faults(
     yield from at("memory plan", at_rest.ends(order))
     yield from at("memory plan", at_rest.owners(soc, order))
     yield from at("memory plan", at_rest.unseen(soc, order))
+    yield from _replayed(replay, order, plan)
+    yield from at("memory plan", at_rest.capacities(soc, order.buffers, plan))
+
+
+def step_faults(soc: SoC, order: StepOrder, plan: MemoryPlan) -> Iterator[Diagnostic]:
+    """The faults of the steps alone, and of the bytes that their buffers share."""
+    yield from _replayed(_Replay(soc, order, plan), order, plan)
+
+
+def _replayed(replay: "_Replay", order: StepOrder, plan: MemoryPlan) -> Iterator[Diagnostic]:
     for number, step in enumerate(order.steps):
         for fault in replay.step(number, step):
             yield from at(described(number, step), (fault,))
     yield from at("end of run", replay.end())
     yield from at("memory plan", replay.lives.faults())
     yield from at("memory plan", sharing(order, plan, replay.lives, replay.in_place))
-    yield from at("memory plan", at_rest.capacities(soc, order.buffers, plan))
 
 
 class _Replay:

@@ -5,7 +5,7 @@ that one of them touches: then a Wait comes right before it. Two steps of one ti
 timeline keeps their order. A Wait for a value completes every earlier value of that timeline.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from attrs import frozen
 
@@ -91,6 +91,10 @@ class InFlight:
         return {
             timeline: value for timeline, value in self._issued.items() if self.pending(timeline) and value
         }
+
+    def incomplete(self, values: Mapping[str, int]) -> dict[str, int]:
+        """The values, by timeline, without those that are known to be complete."""
+        return {name: value for name, value in values.items() if value > self._complete.get(name, 0)}
 
     def _current(self, buffer: str) -> list[tuple[Event, ByteAccess]]:
         flying = self._touching.get(buffer)

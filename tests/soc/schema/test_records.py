@@ -11,6 +11,7 @@ from target_arch.soc.faults import Path
 from target_arch.soc.schema.kinds import Faults
 from target_arch.soc.schema.records import (
     INLINE,
+    WHERE_THERE,
     PathInside,
     Real,
     Whole,
@@ -36,6 +37,11 @@ class Inner:
 class Extra:
     first: str
     second: int
+
+
+@frozen(kw_only=True)
+class Later:
+    size: Annotated[int | None, WHERE_THERE] = None
 
 
 @frozen(kw_only=True)
@@ -86,6 +92,11 @@ def test_a_table_is_read_and_written() -> None:
 def test_a_key_with_a_default_may_be_missing_and_further_keys_are_accepted() -> None:
     table = {key: value for key, value in TABLE.items() if key != "maybe"} | {"new": [{}]}
     assert read_record(Outer, table, []) == WHOLE
+
+
+def test_none_is_not_written_where_a_key_is_written_where_there() -> None:
+    for table in ({"size": 3}, {}):
+        assert to_json(read_record(Later, table, [])) == table
 
 
 def test_keys_of_an_inner_record_stand_in_the_table() -> None:

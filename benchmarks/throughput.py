@@ -1,0 +1,64 @@
+"""Frames in flight: `python -m benchmarks.throughput [--only NAME] [--models FOLDER]`.
+
+All reference models on all shipped SoCs with more than one instance, compiled with as many frames in flight
+as make results come faster. For each: the simulated run, the simulated period, its bound (the busiest
+instance, engine or host) and what that is, the gap between both, the run over the period, frames, and the
+bytes of the workspaces of a run and of the pipeline. Exit code 1 where a period is below its bound.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+from target_arch.diagnostics import DiagnosticError
+from target_arch.pipeline import CompileRequest, compile_model
+from target_arch.plan.memory import MemoryPlan
+from target_arch.resources import soc_configs
+from target_arch.soc import read_soc
+
+MODELS = Path(__file__).parents[2] / "shared" / "models"
+
+
+def main() -> int:
+    """Exit code: 0 unless a period is below its bound."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.throughput",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--only", default="", metavar="NAME", help="models and SoCs with that in their names")
+    parser.add_argument("--models", type=Path, default=MODELS, metavar="FOLDER")
+    options = parser.parse_args()
+    wrong = 0
+    print(f"{'':32} {'run':>9} {'period':>9} {'bound':>9}  {'gap':>6}  {'faster':>6}  frames  bytes, busiest")
+    for model in sorted(options.models.glob("*.tflite")):
+        for config in sorted(soc_configs().glob("*.toml")):
+            name = f"{model.stem} {config.stem}"
+            if options.only in name and len(read_soc(config.stem).instances) > 1:
+                wrong += _row(model, config.stem)
+    return 1 if wrong else 0
+
+
+def _row(model: Path, soc: str) -> int:
+    name = f"{model.stem} {soc}"
+    try:
+        made = compile_model(CompileRequest(model_path=model, soc=read_soc(soc), frames="auto"))
+    except DiagnosticError as refusal:
+        print(f"{name:32} {str(refusal).splitlines()[0]}", flush=True)
+        return 0
+    found = made.frames
+    assert found is not None
+    times = (found.alone, found.period, found.bound)
+    told = " ".join(f"{time * 1e6:9.1f}" for time in times)
+    told += f"  {found.gap:6.1%}  {found.alone / found.period:6.2f}  {found.frames:6}"
+    took = f"{_bytes(made.plan):,} -> {_bytes(found.plan):,}"
+    print(f"{name:32} {told}  {took}, {found.busiest}", flush=True)
+    return int(found.gap < -1e-9)
+
+
+def _bytes(plan: MemoryPlan) -> int:
+    return sum(peak for arena, peak in plan.peaks.items() if arena.shareable)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

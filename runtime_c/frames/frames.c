@@ -1,0 +1,572 @@
+/* Rounds of steps, one after the other; which frame each step works for, and what becomes of it. Single steps are the
+ * core's: it is shown a timeline on which nothing is in flight to issue one, and one step in flight to settle it.
+ */
+#include "target_arch/frames.h"
+
+#include "core/internal.h"
+
+static int enter(ta_frames *f)
+{
+    if (f == NULL || f->pipeline == NULL)
+        return 0;
+#ifdef __GCC_HAVE_SYNC_COMPARE_AND_SWAP_4
+    uint32_t nobody = 0;
+    return __atomic_compare_exchange_n(&f->entered, &nobody, 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+#else
+    if (f->entered)
+        return 0;
+    f->entered = 1;
+    return 1;
+#endif
+}
+
+static ta_status leave(ta_frames *f, ta_status status)
+{
+#ifdef __GCC_HAVE_SYNC_COMPARE_AND_SWAP_4
+    __atomic_store_n(&f->entered, 0, __ATOMIC_RELEASE);
+#else
+    f->entered = 0;
+#endif
+    return status;
+}
+
+static void copy_bytes(uint8_t *target, const uint8_t *source, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        target[i] = source[i];
+}
+
+static uint32_t index_of(const ta_frames *f, uint32_t turn, uint32_t step)
+{
+    return turn % f->pipeline->rounds * f->pipeline->round_steps + step;
+}
+
+static const ta_step *step_of(const ta_frames *f, uint32_t turn, uint32_t step)
+{
+    return &f->pipeline->bundle->steps[index_of(f, turn, step)];
+}
+
+static ta_frame_slot *slot_of(ta_frames *f, uint32_t turn)
+{
+    return &f->slots[turn % TA_MOST_FRAMES];
+}
+
+static ta_frame_slot *slot_for(ta_frames *f, uint32_t turn, uint32_t step)
+{
+    return slot_of(f, turn - f->pipeline->stages[step]);
+}
+
+/* Is there nothing to do in this step, as its frame is absent or has failed before? */
+static int is_skipped(ta_frames *f, uint32_t turn, uint32_t step)
+{
+    const ta_frame_slot *slot = slot_for(f, turn, step);
+    if (!slot->there || slot->turn != turn - f->pipeline->stages[step])
+        return 1;
+    if (!slot->stopped)
+        return 0;
+    const int32_t rounds = (int32_t)(turn - slot->stopped_turn);
+    return rounds > 0 || (rounds == 0 && step >= slot->stopped_step);
+}
+
+/* The frame does not go on. The first reason is the one to tell. */
+static void end_frame(ta_frames *f, ta_frame_slot *slot, ta_status status, uint32_t failed_step)
+{
+    if (!slot->there || slot->over || slot->stopped)
+        return;
+    slot->frame.status = status;
+    slot->frame.failed_step = failed_step;
+    slot->stopped = 1;
+    slot->stopped_turn = f->turn;
+    slot->stopped_step = f->step;
+}
+
+/* A step failed: its frame ends, and with states all that came after it. */
+static void fail_frame(ta_frames *f, uint32_t turn, uint32_t step, ta_status status)
+{
+    ta_frame_slot *slot = slot_for(f, turn, step);
+    end_frame(f, slot, status, index_of(f, turn, step));
+    if (!f->pipeline->has_states)
+        return;
+    f->lost = 1;
+    for (uint32_t i = 0; i < TA_MOST_FRAMES; i++)
+        if ((int32_t)(f->slots[i].turn - slot->turn) > 0)
+            end_frame(f, &f->slots[i], TA_ERROR_STATE, TA_NO_STEP);
+}
+
+static void next_step(const ta_frames *f, uint32_t *turn, uint32_t *step)
+{
+    if (++*step == f->pipeline->round_steps) {
+        *step = 0;
+        ++*turn;
+    }
+}
+
+/* The step that the lane settles next; there is one. */
+static const ta_step *find_next(const ta_frames *f, ta_lane *lane, uint32_t timeline)
+{
+    for (;;) {
+        const ta_step *step = step_of(f, lane->turn, lane->step);
+        if (step->event.timeline == timeline && step->kind != TA_STEP_WAIT)
+            return step;
+        next_step(f, &lane->turn, &lane->step);
+    }
+}
+
+/* Settle one step. TA_ERROR_BUSY: not complete yet. Its failure is its frame's; TA_ERROR_TIMEOUT is everybody's. */
+static ta_status settle_next(ta_frames *f, uint32_t timeline, uint32_t timeout_us)
+{
+    ta_runtime *rt = f->runtime;
+    ta_lane *lane = &f->lanes[timeline];
+    (void)find_next(f, lane, timeline);
+    const uint32_t turn = lane->turn, step = lane->step;
+    ta_status status = TA_OK;
+    if (!is_skipped(f, turn, step)) {
+        const ta_progress one = {lane->base + lane->completed, 1, 0, index_of(f, turn, step)};
+        rt->progress[timeline] = one;
+        rt->failed_step = TA_NO_STEP;
+        status = ta_settle(rt, timeline, 1, timeout_us);
+        if (rt->progress[timeline].settled == 0) {
+            f->stuck_turn = turn;
+            f->stuck_step = step;
+            return status == TA_ERROR_TIMEOUT && timeout_us == 0 ? TA_ERROR_BUSY : TA_ERROR_TIMEOUT;
+        }
+        lane->completed++;
+        if (status != TA_OK)
+            fail_frame(f, turn, step, status);
+    }
+    lane->settled++;
+    next_step(f, &lane->turn, &lane->step);
+    return TA_OK;
+}
+
+static ta_status settle(ta_frames *f, uint32_t timeline, uint32_t value, uint32_t timeout_us)
+{
+    ta_status status = TA_OK;
+    while (status == TA_OK && (int32_t)(value - f->lanes[timeline].settled) > 0)
+        status = settle_next(f, timeline, timeout_us);
+    return status;
+}
+
+/* How many steps of the timeline are complete when the latest one with this value is. */
+static uint32_t target_of(const ta_lane *lane, uint32_t value)
+{
+    const uint32_t trip = lane->passed - lane->in_trip;
+    return value <= lane->in_trip ? trip + value : trip - lane->in_table + value;
+}
+
+static int is_command(const ta_frames *f, const ta_step *step)
+{
+    const ta_instance_info *instance = ta_timeline_instance(f->runtime->soc, step->event.timeline);
+    return instance != NULL && instance->driver != NULL;
+}
+
+/* Issue a step whose device has no other command. Its own failure is its frame's; else as `settle_next`. */
+static ta_status issue(ta_frames *f, const ta_step *step, uint32_t timeout_us)
+{
+    ta_runtime *rt = f->runtime;
+    const uint32_t timeline = step->event.timeline, index = index_of(f, f->turn, f->step);
+    ta_lane *lane = timeline == TA_TIMELINE_NONE ? NULL : &f->lanes[timeline];
+    for (;;) {
+        if (is_skipped(f, f->turn, f->step))
+            return TA_OK;
+        if (lane != NULL) {
+            const ta_progress none = {lane->base + lane->submitted, 0, 0, index};
+            rt->progress[timeline] = none;
+        }
+        rt->failed_step = TA_NO_STEP;
+        ta_status status = ta_execute(rt, index);
+        if (status == TA_OK && lane != NULL)
+            lane->submitted++;
+        if (status == TA_ERROR_BUSY && lane != NULL && lane->completed != lane->submitted) {
+            status = settle_next(f, timeline, timeout_us); /* the queue is full */
+            if (status != TA_OK)
+                return status;
+            continue;
+        }
+        if (status != TA_OK)
+            fail_frame(f, f->turn, f->step, status == TA_ERROR_BUSY ? TA_ERROR_DEVICE : status);
+        return TA_OK;
+    }
+}
+
+static void pass(ta_frames *f, const ta_step *step)
+{
+    if (step->event.timeline == TA_TIMELINE_NONE || step->kind == TA_STEP_WAIT)
+        return;
+    ta_lane *lane = &f->lanes[step->event.timeline];
+    lane->passed++;
+    lane->in_trip++;
+}
+
+/* Is some frame started and not over? */
+static int in_flight(const ta_frames *f)
+{
+    for (uint32_t i = 0; i < TA_MOST_FRAMES; i++)
+        if (f->slots[i].there && !f->slots[i].over)
+            return 1;
+    return 0;
+}
+
+/* May a round begin? Not while the outputs are there that its steps may overwrite, and not for nothing. */
+static int may_begin(const ta_frames *f)
+{
+    const uint32_t oldest = f->turns[f->returned % TA_MOST_FRAMES];
+    const uint32_t count = f->submitted - f->returned;
+    if (count > f->waiting && (int32_t)(f->turn - oldest) > (int32_t)f->pipeline->stage_count)
+        return 0;
+    return f->waiting || in_flight(f);
+}
+
+static void begin_round(ta_frames *f)
+{
+    const ta_frame_slot absent = {{0, TA_OK, TA_NO_STEP}, f->turn, 0, 1, 0, 0, 0};
+    ta_frame_slot *slot = slot_of(f, f->turn);
+    *slot = absent;
+    f->begun = 1;
+    if (f->turn % f->pipeline->rounds == 0)
+        for (uint32_t t = 0; t < f->runtime->soc->timeline_count; t++)
+            f->lanes[t].in_trip = 0;
+    if (!f->waiting)
+        return;
+    f->waiting = 0;
+    slot->frame.number = f->submitted - 1u;
+    slot->there = 1;
+    slot->over = 0;
+    f->turns[slot->frame.number % TA_MOST_FRAMES] = f->turn;
+    if (f->lost)
+        end_frame(f, slot, TA_ERROR_STATE, TA_NO_STEP);
+}
+
+/* The runtime is as ta_run leaves it. */
+static void rest(ta_frames *f)
+{
+    ta_runtime *rt = f->runtime;
+    for (uint32_t t = 0; t < rt->soc->timeline_count; t++) {
+        const ta_progress fresh = {f->lanes[t].base + f->lanes[t].submitted, 0, 0, 0};
+        rt->progress[t] = fresh;
+    }
+    rt->bundle = f->run;
+    f->active = 0;
+    f->since_us = 0;
+    ta_release(rt);
+}
+
+static ta_status wake(ta_frames *f)
+{
+    ta_runtime *rt = f->runtime;
+    if (f->active)
+        return rt->state == TA_STATE_RUNNING ? TA_OK : TA_ERROR_STATE;
+    if (!ta_claim(rt))
+        return TA_ERROR_STATE;
+    for (uint32_t t = 0; t < rt->soc->timeline_count; t++) {
+        ta_lane *lane = &f->lanes[t];
+        lane->base = rt->progress[t].base + rt->progress[t].issued;
+        lane->submitted = 0;
+        lane->completed = 0;
+    }
+    f->run = rt->bundle;
+    rt->bundle = f->pipeline->bundle;
+    f->active = 1;
+    return TA_OK;
+}
+
+/* Settle or cancel what is in flight, and end all frames. */
+static void end_all(ta_frames *f, uint32_t timeout_us)
+{
+    ta_runtime *rt = f->runtime;
+    for (uint32_t t = 0; t < rt->soc->timeline_count; t++) {
+        ta_lane *lane = &f->lanes[t];
+        while (lane->completed != lane->submitted && settle_next(f, t, timeout_us) == TA_OK)
+            continue;
+        if (lane->completed == lane->submitted)
+            continue;
+        (void)rt->port->cancel(rt->port, t);
+        f->broken = 1;
+    }
+    if (f->waiting)
+        begin_round(f);
+    for (uint32_t i = 0; i < TA_MOST_FRAMES; i++) {
+        end_frame(f, &f->slots[i], TA_ERROR_STATE, TA_NO_STEP);
+        f->slots[i].over = 1;
+    }
+    rest(f);
+    if (f->broken)
+        rt->state = TA_STATE_BROKEN;
+}
+
+/* Something in flight does not end: nobody's results are of use. */
+static ta_status give_up(ta_frames *f)
+{
+    const uint32_t index = index_of(f, f->stuck_turn, f->stuck_step);
+    end_frame(f, slot_for(f, f->stuck_turn, f->stuck_step), TA_ERROR_TIMEOUT, index);
+    f->broken = 1;
+    end_all(f, 0);
+    f->runtime->failed_step = index;
+    return TA_ERROR_TIMEOUT;
+}
+
+/* Microseconds, never 0; 0 on a port without a clock. */
+static uint64_t now(const ta_port *port)
+{
+    uint64_t time = 0;
+    return port->now_us == NULL || port->now_us(port, &time) != TA_OK ? 0 : time + 1u;
+}
+
+/* Has what is waited for taken too long? */
+static int is_late(ta_frames *f)
+{
+    const uint64_t time = now(f->runtime->port);
+    if (f->since_us == 0)
+        f->since_us = time;
+    return time - f->since_us > f->runtime->timeout_us;
+}
+
+/* One step. TA_ERROR_BUSY: it cannot be done yet. TA_ERROR_TIMEOUT: it never will. */
+static ta_status advance(ta_frames *f, uint32_t timeout_us)
+{
+    const ta_step *step = step_of(f, f->turn, f->step);
+    const uint32_t timeline = step->event.timeline;
+    ta_status status = TA_OK;
+    if (step->kind == TA_STEP_WAIT)
+        status = settle(f, timeline, target_of(&f->lanes[timeline], step->event.value), timeout_us);
+    else if (timeline != TA_TIMELINE_NONE && is_command(f, step) && !is_skipped(f, f->turn, f->step))
+        status = settle(f, timeline, f->lanes[timeline].passed, timeout_us);
+    if (status == TA_OK && step->kind != TA_STEP_WAIT)
+        status = issue(f, step, timeout_us);
+    if (status == TA_OK)
+        pass(f, step);
+    return status;
+}
+
+/* The step was done. Is another frame over with it? */
+static int finish_step(ta_frames *f)
+{
+    int over = 0;
+    if (f->step == f->pipeline->done) {
+        const uint32_t turn = f->turn - (f->pipeline->stage_count - 1u);
+        ta_frame_slot *slot = slot_of(f, turn);
+        over = slot->there && slot->turn == turn && !slot->over;
+        slot->over |= (uint32_t)over;
+    }
+    f->since_us = 0;
+    next_step(f, &f->turn, &f->step);
+    if (f->step == 0)
+        f->begun = 0;
+    return over;
+}
+
+/* Go on until a frame is over, or nothing can be done without waiting longer. */
+static ta_status go_on(ta_frames *f, uint32_t timeout_us)
+{
+    while (f->active) {
+        if (f->step == 0 && !f->begun) {
+            if (!may_begin(f)) {
+                if (!f->waiting && !in_flight(f))
+                    rest(f);
+                return TA_OK;
+            }
+            begin_round(f);
+        }
+        const ta_status status = advance(f, timeout_us);
+        if (status == TA_ERROR_TIMEOUT || (status == TA_ERROR_BUSY && is_late(f)))
+            return give_up(f);
+        if (status != TA_OK)
+            return status;
+        if (finish_step(f) && (f->waiting || in_flight(f)))
+            return TA_OK; /* else the round ends, for nobody */
+    }
+    return TA_OK;
+}
+
+static int is_over(ta_frames *f)
+{
+    const uint32_t count = f->submitted - f->returned;
+    return count > f->waiting && slot_of(f, f->turns[f->returned % TA_MOST_FRAMES])->over != 0;
+}
+
+/* Is the step in order, by itself and in its table? `in_table` counts the steps of its timeline so far. */
+static int suits(const ta_pipeline *p, const ta_runtime *rt, uint32_t index, uint32_t *in_table)
+{
+    const ta_step *like = &p->bundle->steps[index % p->round_steps];
+    ta_step one = p->bundle->steps[index];
+    ta_bundle view = *p->bundle;
+    uint32_t bad_step = 0;
+    if (one.kind != like->kind || one.event.timeline != like->event.timeline || one.kind == TA_STEP_LOAD)
+        return 0;
+    if (p->stages[index % p->round_steps] >= p->stage_count)
+        return 0;
+    if (one.event.timeline != TA_TIMELINE_NONE && one.event.timeline >= rt->soc->timeline_count)
+        return 0;
+    if (one.kind == TA_STEP_WAIT)
+        return one.event.timeline != TA_TIMELINE_NONE && one.event.value != 0;
+    if (one.event.timeline != TA_TIMELINE_NONE) {
+        if (one.event.value != ++in_table[one.event.timeline])
+            return 0;
+        one.event.value = 1;
+    }
+    view.steps = &one;
+    view.step_count = 1;
+    return ta_validate(&view, rt->soc, rt->port, &bad_step) == TA_OK;
+}
+
+static int all_suit(ta_frames *f, const ta_pipeline *p, const ta_runtime *rt)
+{
+    const ta_bundle *bundle = p->bundle;
+    const uint32_t count = p->rounds * p->round_steps;
+    uint32_t in_table[TA_MAX_TIMELINES] = {0};
+    if (bundle == NULL || p->stages == NULL || count == 0 || bundle->step_count != count || bundle->steps == NULL)
+        return 0;
+    if (p->stage_count == 0 || p->stage_count + 2u > TA_MOST_FRAMES || p->done >= p->round_steps)
+        return 0;
+    if (bundle->arenas != rt->bundle->arenas || bundle->arena_count != rt->bundle->arena_count)
+        return 0;
+    if (bundle->input_count != p->rounds * rt->bundle->input_count ||
+        bundle->output_count != p->rounds * rt->bundle->output_count)
+        return 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (!suits(p, rt, i, in_table))
+            return 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (bundle->steps[i].kind == TA_STEP_WAIT && bundle->steps[i].event.value > in_table[bundle->steps[i].event.timeline])
+            return 0;
+    for (uint32_t t = 0; t < rt->soc->timeline_count; t++)
+        f->lanes[t].in_table = in_table[t];
+    return 1;
+}
+
+ta_status ta_frames_init(ta_frames *f, const ta_pipeline *pipeline, ta_runtime *runtime)
+{
+    if (f == NULL || pipeline == NULL || runtime == NULL)
+        return TA_ERROR_ARGUMENT;
+    if (runtime->state != TA_STATE_READY || f->active)
+        return TA_ERROR_STATE;
+    const ta_lane fresh = {0, 0, 0, 0, 0, 0, 0, 0, 0};
+    const ta_frame_slot absent = {{0, TA_OK, TA_NO_STEP}, 0, 0, 1, 0, 0, 0};
+    for (uint32_t i = 0; i < TA_MOST_FRAMES; i++)
+        f->slots[i] = absent;
+    for (uint32_t t = 0; t < TA_MAX_TIMELINES; t++)
+        f->lanes[t] = fresh;
+    f->pipeline = NULL;
+    if (!all_suit(f, pipeline, runtime))
+        return TA_ERROR_ARGUMENT;
+    f->runtime = runtime;
+    f->entered = f->lost = f->broken = f->waiting = f->submitted = f->returned = f->turn = f->step = f->begun = 0;
+    f->since_us = 0;
+    f->pipeline = pipeline;
+    return TA_OK;
+}
+
+/* The frame goes into the buffers of the round that starts it: the next one. */
+static void take_inputs(ta_frames *f, const void *const *inputs)
+{
+    const ta_bundle *bundle = f->pipeline->bundle;
+    const uint32_t count = bundle->input_count / f->pipeline->rounds;
+    const ta_tensor *places = &bundle->inputs[(f->turn + f->begun) % f->pipeline->rounds * count];
+    for (uint32_t i = 0; i < count; i++)
+        copy_bytes(ta_pointer(bundle, places[i].where), inputs[i], places[i].bytes);
+}
+
+static int all_given(const ta_frames *f, const void *const *inputs)
+{
+    const uint32_t count = f->pipeline->bundle->input_count / f->pipeline->rounds;
+    for (uint32_t i = 0; i < count; i++)
+        if (inputs == NULL || inputs[i] == NULL)
+            return 0;
+    return 1;
+}
+
+static ta_status submit(ta_frames *f, const void *const *inputs, uint32_t *number)
+{
+    if (!all_given(f, inputs))
+        return TA_ERROR_ARGUMENT;
+    if (f->lost || f->broken)
+        return TA_ERROR_STATE;
+    if (f->waiting)
+        return TA_ERROR_BUSY;
+    const ta_status status = wake(f);
+    if (status != TA_OK)
+        return status;
+    take_inputs(f, inputs);
+    if (number != NULL)
+        *number = f->submitted;
+    f->submitted++;
+    f->waiting = 1;
+    return TA_OK;
+}
+
+ta_status ta_frames_submit(ta_frames *f, const void *const *inputs, uint32_t *number)
+{
+    return enter(f) ? leave(f, submit(f, inputs, number)) : TA_ERROR_STATE;
+}
+
+ta_status ta_frames_poll(ta_frames *f)
+{
+    return enter(f) ? leave(f, go_on(f, 0)) : TA_ERROR_STATE;
+}
+
+static ta_status wait_for(ta_frames *f)
+{
+    if (f->submitted == f->returned)
+        return TA_ERROR_STATE;
+    ta_status status = TA_OK;
+    while (status == TA_OK && !is_over(f))
+        status = go_on(f, f->runtime->timeout_us);
+    return status;
+}
+
+ta_status ta_frames_wait(ta_frames *f)
+{
+    return enter(f) ? leave(f, wait_for(f)) : TA_ERROR_STATE;
+}
+
+static ta_status result(ta_frames *f, void *const *outputs, ta_frame *frame)
+{
+    const ta_bundle *bundle = f->pipeline->bundle;
+    const uint32_t count = bundle->output_count / f->pipeline->rounds;
+    const ta_frame next = {f->returned, TA_ERROR_BUSY, TA_NO_STEP};
+    if (frame != NULL)
+        *frame = next;
+    if (f->submitted == f->returned)
+        return TA_ERROR_STATE;
+    if (!is_over(f))
+        return TA_ERROR_BUSY;
+    const ta_frame_slot *slot = slot_of(f, f->turns[f->returned % TA_MOST_FRAMES]);
+    const ta_tensor *places = &bundle->outputs[slot->turn % f->pipeline->rounds * count];
+    for (uint32_t i = 0; i < count && slot->frame.status == TA_OK; i++)
+        if (outputs != NULL && outputs[i] != NULL)
+            copy_bytes(outputs[i], ta_pointer(bundle, places[i].where), places[i].bytes);
+    if (frame != NULL)
+        *frame = slot->frame;
+    f->returned++;
+    return slot->frame.status;
+}
+
+ta_status ta_frames_result(ta_frames *f, void *const *outputs, ta_frame *frame)
+{
+    return enter(f) ? leave(f, result(f, outputs, frame)) : TA_ERROR_STATE;
+}
+
+static ta_status recover(ta_frames *f)
+{
+    if (f->active || f->broken || f->submitted != f->returned)
+        return TA_ERROR_STATE;
+    f->lost = 0;
+    return TA_OK;
+}
+
+ta_status ta_frames_recover(ta_frames *f)
+{
+    return enter(f) ? leave(f, recover(f)) : TA_ERROR_STATE;
+}
+
+ta_status ta_frames_stop(ta_frames *f)
+{
+    if (f == NULL || f->pipeline == NULL)
+        return TA_OK;
+    if (!enter(f))
+        return TA_ERROR_STATE;
+    if (f->active)
+        end_all(f, f->runtime->timeout_us);
+    f->pipeline = NULL;
+    return leave(f, TA_OK);
+}

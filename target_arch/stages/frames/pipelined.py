@@ -1,0 +1,157 @@
+"""Frames in flight: the pipeline with the shortest period of those that fit.
+
+Schedules of several periods, from the bound up, are tried: the shorter the period, the more stages a frame
+goes through, and the more bytes they take. The simulated period decides, then the bytes.
+"""
+
+from collections.abc import Iterator
+
+from attrs import field, frozen
+
+from target_arch.plan.frames import CurvePoint, FramePipeline
+from target_arch.plan.memory import MemoryPlan
+from target_arch.plan.steps import StepOrder
+from target_arch.soc.model import SoC
+from target_arch.soc.numbering import timelines
+from target_arch.stages.frames.blocks import blocks_of
+from target_arch.stages.frames.modulo import ModuloSchedule, in_turn, modulo_schedule
+from target_arch.stages.frames.problem import frame_problem
+from target_arch.stages.frames.replay import FrameTimes, replayed
+from target_arch.stages.frames.rounds import Round, round_of
+from target_arch.stages.frames.table import FrameTable, frame_table
+from target_arch.stages.garbage_collector import gc_paused
+from target_arch.stages.memory.allocate import arena_capacity
+from target_arch.stages.paths.routes import PICO
+from target_arch.stages.steps.simulation.times import Times
+
+MOST = 14
+"""The most frames in flight: the runtime keeps account of two more (`TA_MOST_FRAMES`)."""
+
+_REWARD = 0.01
+"""The part of the period that a further frame has to save."""
+
+_STRETCHED = (0, 1, 2, 3, 5, 7, 10, 15, 20, 25, 30, 40, 50, 60, 80, 100, 150, 200)
+"""Percent above the bound of the periods that are tried."""
+_PACKED = (0.4, 0.7, 0.85, 0.95)
+"""The parts of a period that a resource is busy for at least if it gets no gaps."""
+
+
+@frozen(kw_only=True)
+class _Pipeline:
+    """A schedule with all that follows from it."""
+
+    schedule: ModuloSchedule = field(repr=False)
+    round: Round = field(repr=False)
+    times: FrameTimes
+    table: FrameTable = field(repr=False)
+    fits: bool
+
+    @property
+    def rank(self) -> tuple[int, int, int]:
+        """By period in steps of a thousandth, then by bytes."""
+        return (round(self.times.period), sum(self.table.plan.peaks.values()), self.round.stages)
+
+
+class _Search:
+    """The pipelines of one run, each made once."""
+
+    def __init__(self, soc: SoC, run: StepOrder, plan: MemoryPlan, times: Times) -> None:
+        self._soc, self._plan = soc, plan
+        self.problem = frame_problem(soc, run, times)
+        self._sizes = {memory.name: arena_capacity(plan, memory.name, memory.size) for memory in soc.memories}
+        self._ranks = {name: number for number, name in enumerate(timelines(soc))}
+        self._made: dict[tuple[tuple[int, ...], tuple[int, ...], int], _Pipeline] = {}
+        self._schedules = sorted(self._tried(), key=lambda each: (each.period, each.stages))
+
+    def _tried(self) -> Iterator[ModuloSchedule]:
+        yield in_turn(self.problem)
+        blocks = blocks_of(self.problem)
+        least = max(self.problem.bound, max(self.problem.takes, default=0), 1)
+        for percent in _STRETCHED:
+            for packed in _PACKED:
+                found = modulo_schedule(
+                    self.problem, blocks, self._sizes, least * (100 + percent) // 100, packed
+                )
+                if found is not None:
+                    yield found
+
+    def best(self, frames: int) -> _Pipeline | None:
+        """The shortest period with at most so many frames in flight that fits; None where none does."""
+        best: _Pipeline | None = None
+        for schedule in self._schedules:
+            if schedule.stages > frames:
+                continue
+            if best is not None and best.times.period <= schedule.period:
+                break
+            made = self._pipeline(schedule)
+            if made.fits and (best is None or made.rank < best.rank):
+                best = made
+        return best
+
+    def enough(self, limit: int) -> _Pipeline | None:
+        """The fewest frames that are nearly as fast as so many."""
+        most = self.best(limit)
+        if most is None:
+            return None
+        found = (self.best(frames) for frames in range(1, most.round.stages + 1))
+        period = most.times.period * (1 + _REWARD)
+        return next((each for each in found if each is not None and each.times.period <= period), most)
+
+    def _pipeline(self, schedule: ModuloSchedule) -> _Pipeline:
+        key = (schedule.starts, schedule.channels, schedule.period)
+        if key not in self._made:
+            one = round_of(self.problem, schedule, self._ranks)
+            table = frame_table(self.problem, self._plan, one)
+            self._made[key] = _Pipeline(
+                schedule=schedule,
+                round=one,
+                times=replayed(self.problem, one),
+                table=table,
+                fits=self._fits(table.plan),
+            )
+        return self._made[key]
+
+    def _fits(self, plan: MemoryPlan) -> bool:
+        return all(peak <= self._sizes[arena.memory] for arena, peak in plan.peaks.items() if arena.shareable)
+
+
+@gc_paused()
+def pipelined(
+    soc: SoC, run: StepOrder, plan: MemoryPlan, times: Times, frames: int | None, alone: float
+) -> FramePipeline | None:
+    """The pipeline of a run with as many frames in flight as make results come faster, at most so many; None
+    where not even one frame after the other fits. `alone` is the simulated run.
+    """
+    search = _Search(soc, run, plan, times)
+    best = search.enough(MOST if frames is None else frames)
+    if best is None:
+        return None
+    table, problem = best.table, search.problem
+    return FramePipeline(
+        order=table.order,
+        stages=table.stages,
+        frames=best.round.stages,
+        done=best.round.done,
+        rounds=table.rounds,
+        buffers=table.buffers,
+        plan=table.plan,
+        period=best.times.period / PICO,
+        latency=best.times.latency / PICO,
+        bound=problem.bound / PICO,
+        busiest=problem.busiest or soc.host.name,
+        alone=alone,
+        curve=tuple(_curve(search, plan, best.round.stages)),
+    )
+
+
+def _curve(search: _Search, run: MemoryPlan, frames: int) -> Iterator[CurvePoint]:
+    """The pipeline with each number of frames, and the bytes that it and a run take in turn."""
+    for number in range(1, frames + 1):
+        best = search.best(number)
+        if best is not None:
+            peaks = best.table.plan.peaks
+            yield CurvePoint(
+                frames=number,
+                period=best.times.period / PICO,
+                bytes={arena: max(size, run.peaks.get(arena, 0)) for arena, size in peaks.items()},
+            )

@@ -1,0 +1,160 @@
+"""The steps of a run as tasks of a pipeline: time, resource, and the tasks that come before."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+
+from attrs import field, frozen
+
+from target_arch.plan.memory import Buffer
+from target_arch.plan.steps import Copy, Dispatch, StepOrder
+from target_arch.soc.model import HOST_ENGINE, CopyPath, SoC
+from target_arch.soc.rounding import ceil_div
+from target_arch.stages.program.dependences import accesses, dependences
+from target_arch.stages.program.hazards import overlap
+from target_arch.stages.program.items import Item, Run, Slot, Transfer
+from target_arch.stages.program.program import Program
+from target_arch.stages.steps.simulation.clock import HOST
+from target_arch.stages.steps.simulation.replay import step_times
+from target_arch.stages.steps.simulation.times import Times
+
+
+@frozen(kw_only=True, slots=False)
+class FrameProblem:
+    """The copies and dispatches of a run as a modulo scheduling problem. Times are whole picoseconds.
+
+    `before` has for each task those of the same frame that must have ended before it begins. `carried` are
+    pairs: the first must have ended before the next frame's second begins, as both touch a state. `widths`
+    is how many tasks a resource does at once: the channels of an engine.
+    """
+
+    run: StepOrder = field(repr=False)
+    steps: tuple[Copy | Dispatch, ...] = field(repr=False)
+    takes: tuple[int, ...]
+    where: tuple[str, ...]
+    before: Sequence[tuple[int, ...]]
+    carried: tuple[tuple[int, int], ...]
+    widths: Mapping[str, int]
+
+    @cached_property
+    def busy(self) -> Mapping[str, int]:
+        """The time in which each resource works for one frame: all of an engine's channels together."""
+        busy = Counter[str]()
+        for where, takes in zip(self.where, self.takes, strict=True):
+            busy[where] += takes
+        return busy
+
+    @cached_property
+    def bounds(self) -> Mapping[str, int]:
+        """The periods that no order goes below, by the resource that is busy all the time; that of states is
+        called `states`.
+        """
+        found = {where: ceil_div(busy, self.widths.get(where, 1)) for where, busy in self.busy.items()}
+        states = max((self._recurrence(*pair) for pair in self.carried), default=0)
+        return {**found, STATES: states} if states else found
+
+    @cached_property
+    def busiest(self) -> str:
+        """The resource that sets the bound, or `STATES`."""
+        return max(sorted(self.bounds), key=lambda where: self.bounds[where], default=HOST)
+
+    @property
+    def bound(self) -> int:
+        """The period that no order goes below."""
+        return self.bounds.get(self.busiest, 0)
+
+    def _recurrence(self, last: int, first: int) -> int:
+        """The longest time from the start of the first task to the end of the last of one frame."""
+        ends: dict[int, int] = {first: self.takes[first]}
+        for number in range(first + 1, last + 1):
+            known = [ends[other] for other in self.before[number] if other in ends]
+            if known:
+                ends[number] = max(known) + self.takes[number]
+        return ends.get(last, 0)
+
+
+STATES = "states"
+"""What sets the bound of a period where every frame waits for the states of the one before."""
+
+
+def frame_problem(soc: SoC, run: StepOrder, times: Times) -> FrameProblem:
+    """The problem of a run's steps. An order of the program within a frame is that of the run."""
+    steps = tuple(step for step in run.steps if isinstance(step, Copy | Dispatch))
+    program = _program(soc, run, steps)
+    return FrameProblem(
+        run=run,
+        steps=steps,
+        takes=step_times(steps, run.buffers, times),
+        where=tuple(map(_where, steps)),
+        before=dependences(program),
+        carried=tuple(_carried(program)),
+        widths={dma.name: dma.channels for dma in soc.dmas},
+    )
+
+
+def _where(step: Copy | Dispatch) -> str:
+    if step.event is None:
+        return HOST
+    return step.engine if isinstance(step, Copy) else step.event.timeline
+
+
+def _program(soc: SoC, run: StepOrder, steps: Sequence[Copy | Dispatch]) -> Program:
+    memories = {buffer.name: buffer.memory for buffer in run.buffers}
+    return Program(
+        items=tuple(_item(soc, step, memories) for step in steps),
+        buffers={buffer.name: _slot(buffer) for buffer in run.buffers},
+        inputs=run.inputs,
+        outputs=run.outputs,
+        states=run.states,
+    )
+
+
+def _slot(buffer: Buffer) -> Slot:
+    return Slot(
+        name=buffer.name,
+        kind=buffer.kind,
+        memory=buffer.memory,
+        bytes=buffer.bytes,
+        alignment=buffer.alignment,
+        replaces=buffer.replaces,
+    )
+
+
+def _item(soc: SoC, step: Copy | Dispatch, memories: Mapping[str, str]) -> Item:
+    if isinstance(step, Copy):
+        path = _path(soc, memories[step.source.of], memories[step.target.of], step.engine or HOST_ENGINE)
+        return Transfer(path=path, pieces=((step.source, step.target),), partition=step.partition)
+    return Run(
+        partition=step.partition,
+        operator=step.operator,
+        instance=step.instance,
+        function=step.function,
+        operands=step.operands,
+    )
+
+
+def _path(soc: SoC, source: str, target: str, engine: str) -> CopyPath:
+    return next(p for p in soc.copies if (p.source, p.target, p.engine) == (source, target, engine))
+
+
+def _carried(program: Program) -> Iterator[tuple[int, int]]:
+    """Pairs of items that touch the same bytes of a state, one of which writes them. One frame's have to be
+    over before the next one's begin, whatever their order is within a frame.
+    """
+    touched = [
+        (number, part.renamed(slot.replaces or slot.name), writes)
+        for number, item in enumerate(program.items)
+        for part, writes in accesses(program, item)
+        if (slot := program.buffers[part.of]).kind.settled and _is_state(program, slot.name)
+    ]
+    pairs = {
+        (one, other)
+        for one, part, writes in touched
+        for other, there, over in touched
+        if (writes or over) and part.of == there.of and overlap(part, there)
+    }
+    yield from sorted(pairs)
+
+
+def _is_state(program: Program, name: str) -> bool:
+    return any(name in (state.now, state.next) for state in program.states)

@@ -1,0 +1,44 @@
+"""The simulated period of a round: rounds one after the other, as one host thread issues them."""
+
+from attrs import frozen
+
+from target_arch.plan.steps import Event
+from target_arch.stages.frames.problem import FrameProblem
+from target_arch.stages.frames.rounds import Round, RoundTask
+from target_arch.stages.steps.simulation.clock import Clock
+
+WARM = 4
+"""Times the stages of a frame, after which rounds are counted, and again as many that are."""
+
+
+@frozen(kw_only=True)
+class FrameTimes:
+    """Picoseconds in steady state, with a frame in every round: from one result to the next, and from the
+    start of a frame to its result.
+    """
+
+    period: float
+    latency: float
+
+
+def replayed(problem: FrameProblem, one: Round) -> FrameTimes:
+    """The times of a round. Steps take what they take in the run."""
+    clock, values = Clock(), dict[str, int]()
+    begins, ends = list[int](), list[int]()
+    rounds = WARM * (one.stages + 1)
+    for turn in range(2 * rounds):
+        begins.append(clock.now)
+        for number, step in enumerate(one.steps):
+            if isinstance(step, RoundTask):
+                event = None
+                if step.timeline is not None:
+                    values[step.timeline] = values.get(step.timeline, 0) + 1
+                    event = Event(timeline=step.timeline, value=values[step.timeline])
+                clock.issue(event, problem.takes[step.task])
+            elif turn >= step.back:
+                value = (turn - step.back) * one.counts[step.timeline] + step.place
+                clock.wait(Event(timeline=step.timeline, value=value))
+            if number == one.done:
+                ends.append(clock.now)
+    latency = max(ends[turn] - begins[turn - one.stages + 1] for turn in range(rounds, 2 * rounds))
+    return FrameTimes(period=(ends[-1] - ends[rounds - 1]) / rounds, latency=latency)

@@ -1,0 +1,110 @@
+"""Frames in flight, executed: bit-equal to runs, in order, whatever takes how long and fails."""
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from attrs import evolve
+
+from target_arch.pipeline import CompileRequest, compile_model
+from target_arch.run import build, verify, write_bundle
+from target_arch.run.executables.executable import Executable
+from target_arch.soc import read_soc
+from tests.e2e.conftest import DIGITS
+from tests.stages.check.test_frames import recurrent
+
+PROGRAM = Path(__file__).parent / "frames.c"
+RUNTIME = Path(__file__).parents[2] / "runtime_c"
+FRAMES = 200
+
+
+def written(model: Path, soc: str, folder: Path, **options: object) -> Path:
+    request = CompileRequest(model_path=model, soc=read_soc(soc), frames="auto", **options)  # type: ignore[arg-type]
+    write_bundle(compile_model(request).bundle, folder)
+    return folder
+
+
+def outputs(program: Executable, frames: bytes, *options: str) -> bytes:
+    command = (str(program.runner.absolute()), *options)
+    done = subprocess.run(command, input=frames, capture_output=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout
+
+
+def random_frames(program: Executable, seed: int) -> bytes:
+    """Small floats where a frame is of floats, else any bytes."""
+    size = sum(program.input_bytes)
+    random = np.random.default_rng(seed)
+    if program.manifest.models[0].inputs[0].dtype == "float32":
+        return random.normal(size=size // 4 * FRAMES).astype(np.float32).tobytes()
+    return random.integers(0, 256, size * FRAMES, dtype=np.uint8).tobytes()
+
+
+def check_bits(folder: Path, *modes: tuple[str, ...]) -> None:
+    program = build(folder, optimize="-O1")
+    frames = random_frames(program, 3)
+    alone = outputs(program, frames)
+    assert len(alone) == FRAMES * sum(program.output_bytes)
+    for mode in modes:
+        assert outputs(program, frames, "--in-flight", *mode) == alone, mode
+
+
+def test_digits(tmp_path: Path) -> None:
+    check_bits(written(DIGITS, "zynq_edge", tmp_path / "b"), (), ("--lazy",), ("--jitter", "5"))
+
+
+def test_verify(tmp_path: Path) -> None:
+    folder = written(DIGITS, "zynq_edge", tmp_path / "b")
+    found = verify(DIGITS, folder, count=20)
+    assert (found.passed, found.in_flight) == (True, 20)
+    assert "  in flight           20 of 20 frames as single runs\n" in str(found)
+    assert not evolve(found, in_flight=19).passed
+
+
+def test_states_go_from_frame_to_frame(tmp_path: Path) -> None:
+    model = recurrent(tmp_path / "recurrent.onnx")
+    folder = written(model, "zynq_edge", tmp_path / "b", states={"h": "h_out"}, prefer={"*": "dsp_cpu"})
+    check_bits(folder, (), ("--lazy",), ("--jitter", "5"))
+
+
+@pytest.mark.parametrize(
+    ("model", "soc"), [("kws_int8", "zynq_edge"), ("kws_int8", "orin_like"), ("ad01_int8", "vta_edge")]
+)
+def test_models(model: str, soc: str, shared: Path, tmp_path: Path) -> None:
+    check_bits(written(shared / "models" / f"{model}.tflite", soc, tmp_path / "b"), ("--jitter", "1"))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("soc", ["zynq_edge", "quad_conv", "orin_like", "vta_edge", "corstone_u55"])
+@pytest.mark.parametrize("model", ["kws_int8", "vww_96_int8", "ic_resnet_int8", "ad01_int8"])
+def test_every_model_on_every_chip(model: str, soc: str, shared: Path, tmp_path: Path) -> None:
+    test_models(model, soc, shared, tmp_path)
+
+
+@pytest.mark.parametrize("sanitizer", ["address,undefined", pytest.param("thread", marks=pytest.mark.slow)])
+def test_what_goes_wrong(sanitizer: str, needs_tool: Callable[[str], str], tmp_path: Path) -> None:
+    cc = needs_tool("cc")
+    folder = written(DIGITS, "zynq_edge", tmp_path / "b")
+    program = tmp_path / "program"
+    sources = sorted(str(path) for path in folder.rglob("*.c") if path.stem not in ("runner", "selftest"))
+    flags = ("-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O1", f"-fsanitize={sanitizer}")
+    paths = (f"-I{folder}/include", f"-I{folder}/runtime", str(PROGRAM), *sources, "-o", str(program))
+    typed = f"-DDIGITS_TYPE={element_type(folder)}"
+    subprocess.run((cc, *flags, typed, "-pthread", *paths, "-lm"), check=True)
+    done = subprocess.run((str(program),), capture_output=True, text=True, check=False, timeout=300)
+    assert (done.stdout, done.returncode) == ("0 failures\n", 0), done.stdout + done.stderr
+
+
+def element_type(folder: Path) -> str:
+    """The C type of the model's input and output."""
+    text = (folder / "include" / "digits_int8.h").read_text()
+    return text.partition("_frame_inputs {\n    const ")[2].partition(" *")[0]
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_frames_is_freestanding(compiler: str, needs_tool: Callable[[str], str], tmp_path: Path) -> None:
+    flags = ("-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-Wconversion", "-ffreestanding", "-O2")
+    paths = ("-I.", "-Iinclude", "-c", "frames/frames.c", "-o", str(tmp_path / "frames.o"))
+    subprocess.run((needs_tool(compiler), *flags, *paths), check=True, cwd=RUNTIME)
