@@ -69,7 +69,7 @@ def ours(header: Path, flags: str, frame: Frame) -> Program:
     programs = ("runner", "selftest")
     sources = [path for path in sorted((folder / "src").glob("*.c")) if path.stem not in programs]
     sources += sorted((folder / "runtime").rglob("*.c"))
-    include = (f"-I{folder}/include", f"-I{folder}/runtime", f"-Wa,-I{folder}")
+    include = (f"-I{folder}/include", f"-I{folder}/runtime", f"-I{folder}/weights")
     code = loaded([*flags.split(), *include, *map(str, sources)], library)
     if code.timer_start():
         raise SystemExit(f"{folder}: the bundle does not start")

@@ -1,5 +1,6 @@
 """Two branches on the host and on a second core: at the same time, without copies, verified, and paid for."""
 
+import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from target_arch.pipeline import CompileRequest, compile_model, explain_model
+from target_arch.plan.division import Divide
 from target_arch.plan.steps import Copy, Dispatch
 from target_arch.run import read_manifest, verify, write_bundle
 from target_arch.soc import SoC, parse_soc, read_soc
@@ -21,6 +23,10 @@ pytest.importorskip("onnxruntime", reason="pip install target-arch[verify]")
 CHANNELS, EXTENT = 8, 6
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "cores").glob("*.toml"))
 FRAMES = 50
+WITHOUT_COUNTING = tuple(
+    word for word in BARE_METAL.command(DUAL.name) if word != "-icount" and "shift=" not in word
+)
+"""The emulator with a thread for each core."""
 PROGRAM = f"""\
 #include <branches.h>
 #include "ports/qemu_sse200/qemu_sse200.h"
@@ -135,11 +141,31 @@ def test_the_board_of_two_cores(branches: Path, needs_tool: Callable[[str], str]
     write_bundle(made.bundle, tmp_path)
     assert verify(branches, tmp_path, count=5).passed
     (tmp_path / "src" / "runner.c").write_text(PROGRAM)
-    emulator = [word for word in BARE_METAL.command(DUAL.name) if word != "-icount" and "shift=" not in word]
-    command = ("make", "-s", "-C", str(tmp_path), "BUILD=both", f"EMULATOR={' '.join(emulator)}", "run")
+    program = f"EMULATOR={' '.join(WITHOUT_COUNTING)}"
+    command = ("make", "-s", "-C", str(tmp_path), "BUILD=both", program, "run")
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     equal, _, rest = done.stderr.partition(" equal, woken ")
     woken, _, stack = rest.partition(", ")
     assert (int(equal), stack.strip()) == (FRAMES, "stack large enough")
     assert 1 <= int(woken) <= FRAMES + 1
+
+
+def test_a_divided_network_computes_on_both_cores_at_once(
+    shared: Path, needs_tool: Callable[[str], str], tmp_path: Path
+) -> None:
+    """In turn, as instructions are counted, and then each core in a thread of the emulator's."""
+    needs_tool("arm-none-eabi-gcc")
+    needs_tool("qemu-system-arm")
+    model, soc = shared / "models" / "kws_int8.tflite", read_soc(EXAMPLES[-2])
+    made = compile_model(CompileRequest(model_path=model, soc=soc, port="qemu_sse200", divide=Divide.AUTO))
+    slices = [operator for operator in made.model.operators if "slice" in operator.id]
+    assert len(slices) >= 4
+    write_bundle(made.bundle, tmp_path)
+    for emulator in (None, WITHOUT_COUNTING):
+        if emulator is not None:
+            manifest = json.loads((tmp_path / "manifest.json").read_text())
+            manifest["toolchain"]["emulator"] = list(emulator)
+            (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+        found = verify(model, tmp_path, count=FRAMES, record=False)
+        assert (found.passed, found.equal, found.outputs) == (True, FRAMES, FRAMES), str(found)
