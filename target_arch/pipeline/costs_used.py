@@ -23,9 +23,9 @@ def costs_used(lowered: Lowered, setting: Setting, backends: Mapping[str, Backen
         question.operator.id: known_cost(costs, question, backends[question.instance.arch.name])
         for question in _questions(lowered, setting)
     }
-    told = [cost for cost in known.values() if cost is not None]
+    told = [cost for cost in known.values() if cost is not None and not cost.scaled]
     fitted = sum(cost.fitted for cost in told)
-    low, high = _interval(lowered, told)
+    low, high = _interval(lowered, told, whole=len(told) == len(known))
     return CostsUsed(
         origin=Path(costs.origin).name,
         about="" if costs.calibration is None else str(costs.calibration),
@@ -64,14 +64,16 @@ def _error(setting: Setting, instances: set[str]) -> str:
     return "; ".join(f"{arch} {error}" if several else str(error) for arch, error in stated.items())
 
 
-def _interval(lowered: Lowered, told: list[KnownCost]) -> tuple[float, float]:
-    """The makespan, shorter and longer by what all operators together may be off, as a part of all work."""
+def _interval(lowered: Lowered, told: list[KnownCost], *, whole: bool) -> tuple[float, float]:
+    """The makespan, shorter and longer by what all operators together may be off, as a part of all work; the
+    makespan alone where the error of some operator is not known.
+    """
     run = lowered.execution
     if run is None:
         return 0.0, 0.0
     copies = sum(span.end - span.start for span in run.spans if span.kind is ActivityKind.COPY)
     work = copies + sum(cost.seconds for cost in told)
-    if not work:
+    if not work or not whole:
         return run.makespan, run.makespan
     low = 1 - sum(cost.seconds - cost.low for cost in told) / work
     high = 1 + sum(cost.high - cost.seconds for cost in told) / work

@@ -12,7 +12,8 @@ class CostsUsed:
 
     `about` says what was counted, where and of which models; empty for costs that nobody calibrated. `error`
     is that of calls of models left out, in words, empty where none is stated. `low` and `high` are the
-    seconds between which the simulated run is expected; both are its makespan where nothing is fitted.
+    seconds between which the simulated run is expected; both are its makespan where nothing is fitted, or
+    some operator is estimated.
     `changed` are operators whose code is another than the one that was measured.
     """
 

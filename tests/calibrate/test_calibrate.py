@@ -84,6 +84,24 @@ def test_an_operator_of_another_model_is_fitted(on_host: CalibrationReport) -> N
     assert made.costs.high == pytest.approx(1.25 * made.execution.makespan)
 
 
+def test_a_run_with_an_operator_like_none_that_was_measured_has_no_interval(
+    on_host: CalibrationReport,
+) -> None:
+    document = json.loads(on_host.cost_file)
+    document["measured"] = {}
+    rates = document["fitted"]["host_cpu"]["rates"]
+    document["fitted"]["host_cpu"]["rates"] = {u: r for u, r in rates.items() if "avg_pool2d" not in u}
+    document["fitted"]["host_cpu"]["error"] = {
+        "steps": 9, "median": 0.05, "worst": 0.5, "low": 0.9, "high": 1.25,
+    }  # fmt: skip
+    costs = parse_costs(json.dumps(document), "c.json", SOC)
+    made = compile_model(CompileRequest(model_path=DIGITS, soc=SOC, costs=costs))
+    assert made.costs is not None
+    assert made.execution is not None
+    assert (made.costs.fitted, made.costs.estimated) == (9, 1)
+    assert made.costs.low == made.costs.high == made.execution.makespan
+
+
 def test_code_that_changed_is_said_and_measured_again(on_host: CalibrationReport) -> None:
     document = json.loads(on_host.cost_file)
     names = [name for name in document["measured"]["host_cpu"] if name.startswith("dense")]

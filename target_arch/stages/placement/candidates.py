@@ -135,7 +135,7 @@ class CandidateTable:
             energy = None if active is None else active * seconds
         return Estimate(
             compute=seconds,
-            measured=known is not None and not known.fitted,
+            measured=known is not None and not known.fitted and not known.scaled,
             fitted=known is not None and known.fitted,
             energy=energy,
         )

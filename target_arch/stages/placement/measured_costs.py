@@ -19,13 +19,15 @@ from target_arch.stages.placement.work_units import work_parts
 class KnownCost:
     """The cost of one operator at one instance by a cost file: seconds, and joules where it has them.
 
-    `fitted` where the operator itself was not measured. `low` and `high` are the seconds between which the
-    file expects it: both are `seconds` where it was measured, or states no error.
+    `fitted` where the operator itself was not measured, `scaled` where nothing like it was: then it is the
+    backend's estimate times a factor, and no error is known of it. `low` and `high` are the seconds between
+    which the file expects it: both are `seconds` where it was measured, or states no error.
     """
 
     seconds: float
     energy: float | None = None
     fitted: bool = False
+    scaled: bool = False
     low: float
     high: float
     kernel: str = ""
@@ -72,6 +74,7 @@ def _fitted(fitted: FittedCosts, question: Question, backend: Backend) -> KnownC
         seconds = _seconds(amount, fitted.cycles, question)
     else:
         seconds = fitted.share * backend.cost(question)
+        return KnownCost(seconds=seconds, scaled=True, low=seconds, high=seconds)
     low, high = (1.0, 1.0) if fitted.error is None else (fitted.error.low, fitted.error.high)
     return KnownCost(seconds=seconds, fitted=True, low=seconds * low, high=seconds * high)
 
