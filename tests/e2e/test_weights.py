@@ -224,7 +224,7 @@ def test_no_weights_files(bundles: dict[str, Bundle], capsys: pytest.CaptureFixt
     assert main(["weights", str(folder)]) == 2
     assert capsys.readouterr().err == (
         f"{folder}: error: its constants are C, and it has no weights files [no-weights]\n"
-        "hint: compile it with `--constants section` or `file`\n"
+        "hint: compile it with `constants` as `section` or `file`\n"
     )
 
 

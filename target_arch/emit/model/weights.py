@@ -209,7 +209,7 @@ def weights_source(inputs: EmitInputs, of: Sequence[EmittedWeights], program: in
     if linked:
         out.lines(("", "#if !defined(__GNUC__) || !defined(__ELF__)"))
         out.line(
-            '#error "these constants need GNU\'s assembler and ELF: compile the model with --constants text"'
+            '#error "these constants need GNU\'s assembler and ELF: compile the model with constants as text"'
         )
         out.line("#endif")
     for pool in dict.fromkeys(one.arena.pool for one in of if linked):

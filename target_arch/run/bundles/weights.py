@@ -21,7 +21,7 @@ def weights_in(directory: Path) -> WeightsEntry:
     weights = read_manifest(directory).weights
     if weights is None:
         text = "its constants are C, and it has no weights files"
-        raise refusal("no-weights", directory, text, "compile it with `--constants section` or `file`")
+        raise refusal("no-weights", directory, text, "compile it with `constants` as `section` or `file`")
     return weights
 
 

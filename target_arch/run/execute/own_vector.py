@@ -25,7 +25,7 @@ def own_vector(directory: Path, manifest: Manifest) -> list[NDArray[Any]]:
     missing = [model.self_test.missing for model in manifest.models if model.self_test.reference is None]
     if missing:
         text = f"the bundle has no test vector of its own: {'; '.join(map(str, missing))}"
-        raise refusal("no-input", directory, text, "give an --input FILE for each model input")
+        raise refusal("no-input", directory, text, "give a file for each model input")
     arrays = dict(_ARRAY.findall((directory / _SELF_TEST).read_text(encoding="utf-8")))
     several = len(manifest.models) > 1
     return [
