@@ -50,6 +50,7 @@ from target_arch.emit.model.weights import (
 from target_arch.emit.packages.firmware_projects import firmware_projects
 from target_arch.emit.packages.papers import papers
 from target_arch.emit.packages.sources import contents_of
+from target_arch.emit.packages.supply import supply, tagged
 from target_arch.emit.programs.runner import runner_source
 from target_arch.emit.programs.self_test import selftest_source
 from target_arch.emit.soc.header import soc_header
@@ -122,10 +123,10 @@ def _finished(
     if found is not None:
         port, _, machine = found
         texts[f"{port.name}.ld"] = machine_script(inputs.soc, port, machine, inputs.port.prefix)
-    files = {path: text.encode("utf-8") for path, text in texts.items()} | firmware_files(
-        inputs, arenas(inputs)
-    )
+    files = {path: tagged(path, text).encode("utf-8") for path, text in texts.items()}
+    files |= firmware_files(inputs, arenas(inputs))
     files |= {path: one.content for path, one in made.items()}
+    files |= {path: text.encode("utf-8") for path, text in supply(inputs, files).items()}
     described = evolve(manifest, weights=weights_entry(inputs, tuple(made.values())))
     files[MANIFEST] = manifest_text(with_files(to_json(described), files)).encode("utf-8")
     return BundleFiles(name=inputs.stem, files={path: files[path] for path in sorted(files)})

@@ -52,7 +52,8 @@ _NOTICE = """\
 
 runtime/, include/target_arch/: the runtime of target-arch, Apache License 2.0, see LICENSE.
 src/, include/, manifest.json and build files: generated from your model and SoC file; target-arch
-claims nothing in them.
+claims nothing in them (LicenseRef-generated in their SPDX tags: the licence of the model, which you know).
+sbom.cdx.json lists all files with their hashes and origin.
 """
 
 _CARRIED = """\

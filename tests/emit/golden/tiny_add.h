@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: LicenseRef-generated */
 /* The model `tiny-add` on tiny.
  *
  * There is one of it per program: inputs, outputs and everything between are in static memory. Calls come

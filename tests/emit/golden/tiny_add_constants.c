@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: LicenseRef-generated */
 /* Constants of `tiny-add`. Every member is where the memory plan puts it. */
 #include <target_arch/abi.h>
 

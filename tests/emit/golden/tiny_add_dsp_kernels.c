@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: LicenseRef-generated */
 /* Kernels of `tiny-add` for dsp. */
 #include <float.h>
 #include <limits.h>

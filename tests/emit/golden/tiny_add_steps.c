@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: LicenseRef-generated */
 /* The steps of `tiny-add` on tiny. */
 #include <tiny_soc.h>
 

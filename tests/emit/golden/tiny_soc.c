@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: LicenseRef-generated */
 /* tiny as the runtime sees it. */
 #include <tiny_soc.h>
 #include "target_arch/driver.h"
@@ -38,6 +39,7 @@ const ta_soc tiny_add_soc_table = {
     1, /* channels */
     2, /* instances */
 };
+/* SPDX-License-Identifier: LicenseRef-generated */
 /* The simulation of tiny on a computer: memories that the host cannot see, and devices. */
 #include <tiny_soc.h>
 #include "ports/host/simulator.h"

@@ -1,0 +1,205 @@
+"""What a bundle is made of, for those who must know: a bill of materials, licences in files, and a trace.
+
+`sbom.cdx.json` is CycloneDX 1.5 without times and random numbers. Its properties have the origin of all that
+is generated: version of the tool, hash of the model as it was read, hash of the description of the chip.
+`trace.json` leads from each operator to the functions that compute it, and to what tests them.
+"""
+
+import hashlib
+import json
+from collections.abc import Collection, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+
+from target_arch.emit.build.libraries import FOLDER, folder_of, libraries
+from target_arch.emit.digests import digest
+from target_arch.emit.model.inputs import EmitInputs, Member
+from target_arch.emit.model.kernels import entry
+from target_arch.plan.steps import Dispatch
+from target_arch.soc import numbering
+
+SBOM = "sbom.cdx.json"
+TRACE = "trace.json"
+RUNTIME_LICENCE = "Apache-2.0"
+GENERATED_LICENCE = "LicenseRef-generated"
+"""The NOTICE says what it is."""
+
+_TAG = "SPDX-License-Identifier"
+_C = (".c", ".h", ".cu", ".ld", ".S")
+_HASHES = (".cmake", ".toml", ".yml", ".txt", "Makefile", "Kconfig")
+
+
+def tagged(path: str, text: str) -> str:
+    """The text with its licence, where its format has comments and it does not say so itself."""
+    if path.startswith(f"{FOLDER}/") or _TAG in text:
+        return text
+    line = f"{_TAG}: {licence_of(path)}"
+    if path.endswith(_C):
+        return f"/* {line} */\n{text}"
+    if path.endswith(_HASHES):
+        return f"# {line}\n{text}"
+    if path.endswith(".pdsc"):
+        first, end, rest = text.partition("\n")
+        return f"{first}{end}<!-- {line} -->\n{rest}"
+    if path.endswith(".md"):
+        return f"{text}\n<!-- {line} -->\n"
+    return text
+
+
+def licence_of(path: str) -> str:
+    """The SPDX identifier of a file of the bundle that is not a library's."""
+    runtime = path.startswith(("runtime/", "include/target_arch/"))
+    return RUNTIME_LICENCE if runtime else GENERATED_LICENCE
+
+
+def supply(inputs: EmitInputs, contents: Mapping[str, bytes]) -> dict[str, str]:
+    """Path and text of the bill of materials, of all files that it is given, and of the trace."""
+    return {SBOM: _json(_sbom(inputs, contents)), TRACE: _json(_trace(inputs))}
+
+
+def model_hash(member: Member) -> str:
+    """SHA-256 of the model as it was read: its printed form, its operators with all attributes, and the bytes
+    of its constants by name.
+    """
+    content = hashlib.sha256(str(member.model).encode())
+    for operator in member.model.operators:
+        content.update(f"{operator!r}\n".encode())
+    for name in sorted(member.model.tensors):
+        data = member.model.tensors[name].data
+        if data is not None:
+            content.update(f"\n{name} {len(data)}\n".encode())
+            content.update(data)
+    return content.hexdigest()
+
+
+def soc_hash(inputs: EmitInputs) -> str:
+    """SHA-256 of the description of the chip; the ABI hash is its first 64 bits."""
+    return digest(numbering.canonical(inputs.soc).encode())
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, indent=2, sort_keys=True) + "\n"
+
+
+def tool_version() -> str:
+    """The version of target-arch, as it was installed."""
+    try:
+        return version("target-arch")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def _sbom(inputs: EmitInputs, contents: Mapping[str, bytes]) -> Mapping[str, object]:
+    tool = {
+        "type": "application",
+        "name": "target-arch",
+        "version": tool_version(),
+        **_licensed(RUNTIME_LICENCE),
+    }
+    runtime = {"type": "library", "name": "target-arch runtime", "version": tool_version()}
+    models = [
+        {"type": "machine-learning-model", "bom-ref": f"model:{member.name}", "name": member.name}
+        | {"hashes": [_sha256(model_hash(member))]}
+        for member in inputs.members
+    ]
+    soc = {"type": "data", "bom-ref": f"soc:{inputs.soc.name}", "name": inputs.soc.name}
+    carried = [
+        {"type": "library", "bom-ref": f"library:{each.name}", "name": each.name}
+        | ({"components": _files(contents, (f"{folder_of(each)}/",))} if each.carried else {})
+        for each in libraries(inputs.kernels)
+    ]
+    origin = {
+        "target_arch:model_sha256": ",".join(model_hash(member) for member in inputs.members),
+        "target_arch:soc_sha256": soc_hash(inputs),
+        "target_arch:tool_version": tool_version(),
+    }
+    parts = ("runtime/", "include/target_arch/")
+    generated = [path for path in contents if not path.startswith((*parts, f"{FOLDER}/"))]
+    own: dict[str, object] = {"type": "library", "bom-ref": f"bundle:{inputs.stem}", "name": inputs.stem}
+    return {
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.5",
+        "version": 1,
+        "metadata": {
+            "tools": {"components": [tool]},
+            "component": own | _licensed(GENERATED_LICENCE, by_name=True),
+            "properties": [{"name": name, "value": value} for name, value in sorted(origin.items())],
+        },
+        "components": [
+            runtime
+            | {"bom-ref": "runtime", "components": _files(contents, parts), **_licensed(RUNTIME_LICENCE)},
+            *carried,
+            *models,
+            soc | {"hashes": [_sha256(soc_hash(inputs))]},
+            *(_file(path, contents[path]) for path in sorted(generated)),
+        ],
+    }
+
+
+def _licensed(name: str, *, by_name: bool = False) -> dict[str, object]:
+    return {"licenses": [{"license": {"name" if by_name else "id": name}}]}
+
+
+def _sha256(value: str) -> Mapping[str, str]:
+    return {"alg": "SHA-256", "content": value}
+
+
+def _files(contents: Mapping[str, bytes], starts: tuple[str, ...]) -> list[Mapping[str, object]]:
+    return [_file(path, contents[path]) for path in sorted(contents) if path.startswith(starts)]
+
+
+def _file(path: str, content: bytes) -> Mapping[str, object]:
+    return {"type": "file", "bom-ref": f"file:{path}", "name": path, "hashes": [_sha256(digest(content))]}
+
+
+def _trace(inputs: EmitInputs) -> Mapping[str, object]:
+    return {
+        "origin": {"tool": f"target-arch {tool_version()}", "soc_sha256": soc_hash(inputs)},
+        "models": [
+            {
+                "name": member.name,
+                "sha256": model_hash(member),
+                "operators": _operators(inputs, member),
+                "test": None
+                if member.self_test is None
+                else {"program": "src/selftest.c", "reference": member.self_test.reference},
+            }
+            for member in inputs.members
+        ],
+    }
+
+
+def _operators(inputs: EmitInputs, member: Member) -> Sequence[Mapping[str, object]]:
+    """Every operator in the order of the partitions: where it is computed, by which functions and steps."""
+    found = []
+    for partition in member.lowered.graph.partitions:
+        arch = inputs.soc.instance(partition.instance).arch.name
+        driver = inputs.backends[arch].runtime.driver
+        dispatches = _dispatches(member, partition.id)
+        ids = {operator.id for operator in partition.operators}
+        for operator in partition.operators:
+            own = _own(dispatches, operator.id, ids)
+            names = dict.fromkeys(step.function for step in own.values())
+            found.append(
+                {
+                    "operator": operator.id,
+                    "kind": str(operator.kind),
+                    "instance": partition.instance,
+                    "source": f"commands of {driver}" if driver else f"src/{inputs.stem}_{arch}_kernels.c",
+                    "functions": [name if driver else entry(inputs, arch, name) for name in names],
+                    "steps": list(own),
+                }
+            )
+    return found
+
+
+def _dispatches(member: Member, partition: str) -> Mapping[int, Dispatch]:
+    """Those of a partition, by the number of the step."""
+    steps = enumerate(member.lowered.steps.steps)
+    return {n: step for n, step in steps if isinstance(step, Dispatch) and step.partition == partition}
+
+
+def _own(dispatches: Mapping[int, Dispatch], operator: str, ids: Collection[str]) -> Mapping[int, Dispatch]:
+    """Those that compute an operator: its own, else those that name none, else all of its partition."""
+    named = {number: step for number, step in dispatches.items() if step.operator == operator}
+    unnamed = {number: step for number, step in dispatches.items() if step.operator not in ids}
+    return named or unnamed or dispatches
