@@ -25,7 +25,8 @@ GENERATED_LICENCE = "LicenseRef-generated"
 
 _TAG = "SPDX-License-Identifier"
 _C = (".c", ".h", ".cu", ".ld", ".S")
-_HASHES = (".cmake", ".toml", ".yml", ".txt", "Makefile", "Kconfig")
+_HASHES = (".cmake", ".toml", ".txt", "Makefile")
+_HASHES_BEHIND = (".yml", "Kconfig")
 
 
 def tagged(path: str, text: str) -> str:
@@ -37,6 +38,8 @@ def tagged(path: str, text: str) -> str:
         return f"/* {line} */\n{text}"
     if path.endswith(_HASHES):
         return f"# {line}\n{text}"
+    if path.endswith(_HASHES_BEHIND):
+        return f"{text}# {line}\n"
     if path.endswith(".pdsc"):
         first, end, rest = text.partition("\n")
         return f"{first}{end}<!-- {line} -->\n{rest}"

@@ -264,7 +264,7 @@ def test_drivers_and_simulators_of_every_engine_link(tmp_path: Path) -> None:
     table = (directory / "src" / "tiny_soc.c").read_text()
     assert table.count("{TINY_MEMORY_BRAM_0, 0x0ULL}") == table.count("{TINY_MEMORY_BRAM_1, 0x0ULL}") == 1
     assert (
-        '"conv[1]", 0, TINY_TIMELINE_CONV_1, TA_LOAD_LINKED, &ta_conv2d_engine_driver, observed_conv_1, 1}'
+        '"conv[1]", 0, TINY_TIMELINE_CONV_1, TA_LOAD_LINKED, &ta_conv2d_engine_driver, observed_conv_1, 1,'
         in table
     )
 
