@@ -116,3 +116,30 @@ def test_port_conforms_and_skips_what_it_lacks(needs_tool: Tool, tmp_path: Path,
     assert len(kinds["ok"]) + len(kinds["skip"]) + 1 == len(lines)
     assert any("calls on the host" in line for line in kinds["ok"])
     assert any("copies by DMA: sizes and alignments" in line for line in kinds["skip"])
+
+
+@pytest.mark.parametrize("name", sorted(MACHINES))
+@pytest.mark.parametrize("stray", ["NOWHERE", "CONSTANTS", "DATA", "BEHIND"])
+def test_a_stray_write_is_caught(needs_tool: Tool, tmp_path: Path, name: str, stray: str) -> None:
+    """The memory protection unit lets a kernel write to arenas and the stack alone."""
+    needs_tool(COMPILER)
+    needs_tool(EMULATOR)
+    machine = MACHINES[name]
+    script = tmp_path / "board.ld"
+    script.write_text(machine_script(*board(machine), machine, "ta_mps2"))
+    sources = [str(path) for folder in ("core", "ports/qemu_mps2") for path in (ROOT / folder).glob("*.c")]
+    sources += [f"conformance/{each}.c" for each in ("system", "workload", "adder_driver")]
+    sources += ["conformance/qemu_mps2/under_test.c", str(Path(__file__).parent / "stray.c")]
+    program = tmp_path / "stray"
+    link = ("-nostartfiles", "--specs=nosys.specs", f"-Wl,-T,{script}", "-Wl,--defsym=end=ta_bss_end", "-w")
+    flags = (*compile_flags(BARE_METAL, machine), "-O2", f"-DSTRAY={stray}", *C99)
+    compiled = subprocess.run(
+        (COMPILER, *flags, *sources, "-o", str(program), *link),
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert compiled.returncode == 0, compiled.stderr
+    done = subprocess.run(
+        (*BARE_METAL.command(name), str(program)), capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == (0 if stray == "NOWHERE" else 71), done.stderr
+    assert ("neither an arena nor the stack" in done.stderr) == (stray != "NOWHERE")

@@ -1,5 +1,6 @@
 /* The port of an Arm Cortex-M alone, on the boards that QEMU emulates: MPS2 (AN385, AN386, AN500) and MPS3
  * (AN547). The host is all there is; NULL is unsupported. */
+#include "ports/qemu_mps2/mpu.h"
 #include "ports/qemu_mps2/qemu_mps2.h"
 
 /* The arguments of `open`, and where the steps of each model are counted. */
@@ -37,6 +38,69 @@ static uint32_t counter(void)
     return 0xffffffffu - TIMER_VALUE;
 }
 #endif
+
+#define MPU_TYPE (*(volatile uint32_t *)(uintptr_t)0xe000ed90u)
+#define MPU_CONTROL (*(volatile uint32_t *)(uintptr_t)0xe000ed94u)
+#define MPU_NUMBER (*(volatile uint32_t *)(uintptr_t)0xe000ed98u)
+#define MPU_BASE (*(volatile uint32_t *)(uintptr_t)0xe000ed9cu)
+#define MPU_ATTRIBUTES (*(volatile uint32_t *)(uintptr_t)0xe000eda0u)
+#define MPU_KINDS (*(volatile uint32_t *)(uintptr_t)0xe000edc0u)
+enum { MOST_RUNS = 15 };
+extern uint32_t ta_stack_start[], ta_stack_end[];
+static uint32_t guarded;
+
+static void guard(uint32_t on)
+{
+    if (guarded == 0u)
+        return;
+    __asm__ volatile("dsb" ::: "memory");
+    MPU_CONTROL = on;
+    __asm__ volatile("dsb\nisb" ::: "memory");
+}
+
+static void insert(ta_mpu_run *runs, uint32_t count, uintptr_t start, uintptr_t end)
+{
+    uint32_t at = count;
+    for (; at > 0u && runs[at - 1u].start > start; at--)
+        runs[at] = runs[at - 1u];
+    runs[at].start = (uint32_t)start;
+    runs[at].end = (uint32_t)end;
+}
+
+ta_status ta_mps2_protect(int on)
+{
+    ta_mpu_run runs[MOST_RUNS];
+    ta_mpu_region regions[2 * MOST_RUNS + 1];
+    const uint32_t available = (MPU_TYPE >> 8) & 0xffu;
+    uint32_t count = 1;
+    if (opened == NULL)
+        return TA_ERROR_STATE;
+    guarded = 0;
+    insert(runs, 0, (uintptr_t)ta_stack_start, (uintptr_t)ta_stack_end);
+    for (uint32_t i = 0; i < opened->arena_count; i++) {
+        const ta_arena *arena = &opened->arenas[i];
+        if (arena->base == NULL || arena->bytes == 0u)
+            continue;
+        if (count == MOST_RUNS)
+            return TA_ERROR_UNSUPPORTED;
+        insert(runs, count++, (uintptr_t)arena->base, (uintptr_t)arena->base + arena->bytes);
+    }
+#if defined(__ARM_ARCH_8M_MAIN__) || defined(__ARM_ARCH_8_1M_MAIN__)
+    const uint32_t used = ta_mpu_v8m(runs, count, regions, available);
+    MPU_KINDS = 0x44u; /* normal memory, not cached */
+#else
+    const uint32_t used = ta_mpu_v7m(runs, count, regions, available);
+#endif
+    if (used == 0u)
+        return TA_ERROR_UNSUPPORTED;
+    for (uint32_t i = 0; i < available; i++) {
+        MPU_NUMBER = i;
+        MPU_BASE = i < used ? regions[i].base : 0u;
+        MPU_ATTRIBUTES = i < used ? regions[i].attributes : 0u;
+    }
+    guarded = on != 0 ? 1u : 0u;
+    return TA_OK;
+}
 
 uint64_t ta_mps2_ticks(void)
 {
@@ -102,6 +166,7 @@ static ta_status mps2_close(const ta_port *port)
     if (opened == NULL)
         return TA_ERROR_STATE;
     opened = NULL;
+    guarded = 0;
     return TA_OK;
 }
 
@@ -141,7 +206,9 @@ static ta_status mps2_dispatch(const ta_port *port, const ta_dispatch *dispatch)
             return TA_ERROR_ARGUMENT; /* the host does not see that memory */
     }
     const uint64_t since = ta_mps2_ticks();
+    guard(1);
     const ta_status status = dispatch->kernel->function(pointers);
+    guard(0);
     if (step_count != 0u)
         count(TA_STEP_DISPATCH, (uint32_t)(dispatch - counted->dispatches), since);
     return status;

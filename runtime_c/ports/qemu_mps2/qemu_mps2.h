@@ -43,6 +43,13 @@ void ta_mps2_count_steps(uint64_t *ticks, uint32_t steps);
 /* The same for one of several models that share the port: `bundle` is the one that runs next. */
 void ta_mps2_count_steps_of(const ta_bundle *bundle, uint64_t *ticks, uint32_t steps);
 
+/* With 1, from now on a kernel writes to the arenas of the open bundle and to the stack, and nowhere else: the memory
+ * protection unit is on while it runs. A stray write says its address and ends the emulation with TA_MPS2_STRAY; with 0
+ * it does what it does. Call between runs, after init.
+ * TA_ERROR_STATE: no bundle is open. TA_ERROR_UNSUPPORTED: no unit, or too few regions. */
+#define TA_MPS2_STRAY 71
+ta_status ta_mps2_protect(int on);
+
 /* Bytes of the stack that were ever written to, and bytes it has. */
 uint32_t ta_mps2_stack_used(void);
 uint32_t ta_mps2_stack_bytes(void);

@@ -28,8 +28,18 @@ static void copy(volatile uint32_t *start, const volatile uint32_t *end, const v
         *start++ = *source++;
 }
 
+#define FAULT_STATUS (*(volatile uint32_t *)(uintptr_t)0xe000ed28u)  /* CFSR */
+#define FAULT_ADDRESS (*(volatile uint32_t *)(uintptr_t)0xe000ed34u) /* MMFAR */
+#define WRITE_REFUSED 0x82u                                          /* DACCVIOL, MMARVALID */
+
 static void fault(void)
 {
+    if ((FAULT_STATUS & WRITE_REFUSED) == WRITE_REFUSED) {
+        ta_mps2_say("a kernel wrote to a place that is neither an arena nor the stack: address ");
+        ta_mps2_say_number((int32_t)FAULT_ADDRESS);
+        ta_mps2_say("\n");
+        ta_mps2_exit(TA_MPS2_STRAY);
+    }
     ta_mps2_say("the processor took a fault: an address without memory behind it, or a stack too small\n");
     ta_mps2_exit(70);
 }
