@@ -34,18 +34,21 @@ def tagged(path: str, text: str) -> str:
     if path.startswith(f"{FOLDER}/") or _TAG in text:
         return text
     line = f"{_TAG}: {licence_of(path)}"
-    if path.endswith(_C):
-        return f"/* {line} */\n{text}"
-    if path.endswith(_HASHES):
-        return f"# {line}\n{text}"
-    if path.endswith(_HASHES_BEHIND):
-        return f"{text}# {line}\n"
-    if path.endswith(".pdsc"):
+    if path.endswith(".pdsc"):  # whose first line has to be first
         first, end, rest = text.partition("\n")
         return f"{first}{end}<!-- {line} -->\n{rest}"
+    if path.endswith(_HASHES_BEHIND):
+        return f"{text}# {line}\n"
     if path.endswith(".md"):
         return f"{text}\n<!-- {line} -->\n"
-    return text
+    return f"{_front(path, line)}{text}"
+
+
+def _front(path: str, line: str) -> str:
+    """The first line of a file; nothing where its format has no comments."""
+    if path.endswith(_C):
+        return f"/* {line} */\n"
+    return f"# {line}\n" if path.endswith(_HASHES) else ""
 
 
 def licence_of(path: str) -> str:
