@@ -1,4 +1,4 @@
-"""What a bundle is made of, for those who must know: a bill of materials, licences in files, and a trace.
+"""The materials of a bundle, for those who must know: a bill of them, licences in files, and a trace.
 
 `sbom.cdx.json` is CycloneDX 1.5 without times and random numbers. Its properties have the origin of all that
 is generated: version of the tool, hash of the model as it was read, hash of the description of the chip.
@@ -199,13 +199,13 @@ def _operators(inputs: EmitInputs, member: Member) -> Sequence[Mapping[str, obje
 
 
 def _dispatches(member: Member, partition: str) -> Mapping[int, Dispatch]:
-    """Those of a partition, by the number of the step."""
+    """The dispatches of a partition, by the number of the step."""
     steps = enumerate(member.lowered.steps.steps)
     return {n: step for n, step in steps if isinstance(step, Dispatch) and step.partition == partition}
 
 
 def _own(dispatches: Mapping[int, Dispatch], operator: str, ids: Collection[str]) -> Mapping[int, Dispatch]:
-    """Those that compute an operator: its own, else those that name none, else all of its partition."""
+    """Dispatches that compute an operator: its own, else those that name none, else all of them."""
     named = {number: step for number, step in dispatches.items() if step.operator == operator}
     unnamed = {number: step for number, step in dispatches.items() if step.operator not in ids}
     return named or unnamed or dispatches
