@@ -16,12 +16,14 @@ PLUG_IN = re.compile(r"(unknown|backend|port|load-process|operator-library|polic
 """Names that are joined from the kind of a plug-in."""
 NO_RULES = frozenset(
     """
-    accelerators-first ai-edge-litert apache-tvm arm-none-eabi-ar arm-none-eabi-gcc bom-ref by-area by-conflicts
+    accelerators-first ai-edge-litert apache-tvm arm-none-eabi-ar arm-none-eabi-gcc bom-ref by-area
+    by-conflicts
     by-length by-size by-time c-compiler c-first cortex-a53 cortex-m3 cortex-m33 cortex-m4 cortex-m55
     cortex-m7
     cp-sat ethos-u ethos-u55-128 full-model generic-rv64 hexagon-unknown-linux-musl k-activation k-input
     k-local
-    llvm-objdump load-process machine-learning-model new-backend new-operator new-soc next-state not-installed ns-tir num-cores
+    llvm-objdump load-process machine-learning-model
+    new-backend new-operator new-soc next-state not-installed ns-tir num-cores
     operator-library plan-check
     qemu-aarch64 qemu-hexagon qemu-riscv64 qemu-system-arm qemu-user re-place re-tile s-tir set-up
     target-arch utf-8 utf-8-sig
