@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import field, frozen
 
@@ -13,6 +13,10 @@ from target_arch.explore.chip import chip_file
 from target_arch.explore.exploration import Exploration
 from target_arch.explore.space import Space
 from target_arch.explore.space_file import read_space
+
+if TYPE_CHECKING:
+    from target_arch.explore.cluster import DaskWorkers
+    from target_arch.explore.workers import LocalWorkers
 
 STORE_SUFFIX = ".outcomes.jsonl"
 """Of the store beside a space file."""
@@ -55,29 +59,49 @@ def explore_chips(
     workers: int | None = None,
     store: str | Path | None = None,
     seed: int = 0,
+    scheduler: str | None = None,
+    trials: int | None = None,
     backend_dirs: Sequence[str | Path] = (),
     said: Callable[[int, int], None] = lambda done, every: None,
 ) -> Explored:
     """Compile the models of a space file for every chip that it describes, in so many processes, by default
-    one for each core.
+    one for each core, or by the workers of a Dask `scheduler` (`tcp://HOST:PORT`). With `trials`, Optuna
+    chooses so many points; else all are compiled.
 
     Outcomes are kept in `store`, by default a file beside the space file, and taken from there: a run that
     was interrupted goes on. `said` hears how many points of how many are known. DiagnosticError for every
     mistake in the file, and a store that cannot be written.
     """
     from target_arch.explore.content import program_digest
+    from target_arch.explore.sample import sampled
     from target_arch.explore.search import SpaceSearch
     from target_arch.explore.store import Store
-    from target_arch.explore.workers import LocalWorkers
 
     file, folders = Path(space), tuple(map(Path, backend_dirs))
     found = read_space(file)
     kept = Store(file.with_suffix(STORE_SUFFIX) if store is None else Path(store))
     count = len(os.sched_getaffinity(0)) if workers is None else workers
-    with LocalWorkers[str](count, folders) as local:
-        search = SpaceSearch(found, local, program_digest(folders), kept, said)
-        made = search.whole(seed)
+    program = program_digest(folders)
+    with _workers(scheduler, program, count, folders) as evaluating:
+        search = SpaceSearch(found, evaluating, program, kept, said)
+        made = search.whole(seed) if trials is None else sampled(search, trials, seed)
     return Explored(made=made, computed=search.computed)
+
+
+def _workers(
+    scheduler: str | None, program: str, count: int, folders: tuple[Path, ...]
+) -> "LocalWorkers[str] | DaskWorkers":
+    """The workers of a scheduler, or processes of this computer."""
+    if scheduler is None:
+        from target_arch.explore.workers import LocalWorkers
+
+        return LocalWorkers[str](count, folders)
+    if folders:
+        said = "plug-ins in folders are not sent to other computers"
+        raise refusal("folders-not-sent", "scheduler", said, "install them as packages everywhere")
+    from target_arch.explore.cluster import DaskWorkers
+
+    return DaskWorkers(scheduler, program)
 
 
 def point_chip(space: str | Path, number: int, folder: str | Path = ".") -> str:

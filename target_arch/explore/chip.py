@@ -8,7 +8,7 @@ import json
 import os
 from pathlib import Path as File
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from target_arch.diagnostics import DiagnosticError
 from target_arch.explore.space import Point, Space
@@ -37,11 +37,21 @@ class ChipFile:
 
     def beside(self, folder: File) -> str:
         """The text for a file in another folder: it names the same cost file."""
-        named = document(self.text, self.shown, SOC_FILE).get("cost")
-        if not isinstance(named, dict):
+        named = self.cost_file()
+        if named is None:
             return self.text
-        file = os.path.relpath(self.folder / str(named["file"]), folder)
-        return EditableToml(self.text).edited({("cost", "file"): json.dumps(file)})
+        return self.with_costs(os.path.relpath(self.folder / named, folder)).text
+
+    def cost_file(self) -> str | None:
+        """The cost file that the text names; None where it names none."""
+        if "cost" not in self.text:
+            return None
+        named = document(self.text, self.shown, SOC_FILE).get("cost")
+        return str(named["file"]) if isinstance(named, dict) and "file" in named else None
+
+    def with_costs(self, file: str) -> "ChipFile":
+        """The SoC file with another cost file, whose path starts from the same folder."""
+        return evolve(self, text=EditableToml(self.text).edited({("cost", "file"): json.dumps(file)}))
 
 
 def chip_file(space: Space, point: Point) -> ChipFile:

@@ -10,7 +10,6 @@ from importlib.metadata import entry_points, version
 from pathlib import Path as File
 
 from target_arch.explore.evaluate import PointTask
-from target_arch.soc.files.toml_file import document
 
 FORMAT = 2
 """Of outcomes. Another form, another number."""
@@ -49,10 +48,8 @@ def program_digest(backend_dirs: tuple[File, ...]) -> str:
 
 
 def _costs(task: PointTask) -> str:
-    if "cost" not in task.chip.text:
-        return ""
-    named = document(task.chip.text, task.chip.shown, "SoC file").get("cost")
-    file = task.chip.folder / str(named.get("file", "")) if isinstance(named, dict) else None
+    named = task.chip.cost_file()
+    file = None if named is None else task.chip.folder / named
     return _file_digest(file) if file is not None and file.is_file() else ""
 
 

@@ -278,7 +278,7 @@ def _placed(request: CompileRequest, operators: Collection[str]) -> PartitionGra
     backends = plug_ins.backends_for(request.soc)
     (model, _), _ = _imported(request, backends, plug_ins, Reuse())
     setting = _setting(request, backends)
-    graph = _place(request, setting, backends, model, rules(request))
+    graph = _place(request, setting, backends, model, rules(request), Reuse())
     grouping = Grouping(model=model, setting=setting, backends=backends)
     return with_runs(graph, grouping, operators)
 
@@ -365,7 +365,9 @@ def _lower(prepared: PreparedModel, *, advised: bool = True) -> Lowered:
         )
 
     lowered = lower(
-        lambda rules: _place(request, setting, backends, model, rules), prepared.shared, advised=advised
+        lambda rules: _place(request, setting, backends, model, rules, prepared.reuse),
+        prepared.shared,
+        advised=advised,
     )
     if request.divide is Divide.AUTO and len(setting.soc.instances) > 1:
         graphs = DividedGraphs(base=lowered.graph, setting=setting, backends=backends, rules=wishes)
@@ -380,6 +382,19 @@ def _lower(prepared: PreparedModel, *, advised: bool = True) -> Lowered:
 
 
 def _place(
-    request: CompileRequest, setting: Setting, backends: Mapping[str, Backend], model: Model, rules: Rules
+    request: CompileRequest,
+    setting: Setting,
+    backends: Mapping[str, Backend],
+    model: Model,
+    rules: Rules,
+    reuse: Reuse,
 ) -> PartitionGraph:
-    return place(model, setting, backends, rules, order=partitioning_order(request), exact=request.exact)
+    return place(
+        model,
+        setting,
+        backends,
+        rules,
+        order=partitioning_order(request),
+        exact=request.exact,
+        searched=reuse.searches,
+    )

@@ -6,7 +6,7 @@ equal with and without: `tests/explore/test_reuse.py`.
 """
 
 import hashlib
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Iterator, MutableMapping
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,9 @@ from target_arch.plan.memory import IoOwner
 from target_arch.plan.model import Model
 from target_arch.plan.tuning import Tuning
 from target_arch.relax.operators.program import RelaxProgram
+
+_SEARCHES = 200
+"""How many results of searches are kept: a problem is some ten kilobytes."""
 
 Imported = tuple[Model, RelaxProgram]
 
@@ -55,6 +58,30 @@ class ModelKey:
         )
 
 
+class Recent(MutableMapping[object, Any]):
+    """A table that forgets the oldest entries when there are more than so many."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._held = most, dict[object, Any]()
+
+    def __getitem__(self, key: object) -> Any:
+        return self._held[key]
+
+    def __setitem__(self, key: object, value: Any) -> None:
+        self._held[key] = value
+        while len(self._held) > self._most:
+            del self._held[next(iter(self._held))]
+
+    def __delitem__(self, key: object) -> None:
+        del self._held[key]
+
+    def __iter__(self) -> Iterator[object]:
+        return iter(self._held)
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+
 @define(eq=False)
 class Reuse:
     """The values that compilations with the same plug-ins share: imported models, and what backends keep for
@@ -63,6 +90,9 @@ class Reuse:
 
     models: dict[ModelKey, Imported] = field(factory=dict)
     stores: dict[ModelKey, list[tuple[Goal, Tuning, MutableMapping[object, Any]]]] = field(factory=dict)
+
+    searches: MutableMapping[object, Any] = field(factory=lambda: Recent(_SEARCHES))
+    """Results of searches for a placement, by the whole of their problem."""
 
     def model(self, key: ModelKey, read: Callable[[], Imported]) -> Imported:
         """The imported model of that key, read now if it was not before."""

@@ -254,7 +254,15 @@ def _explore(to: ArgumentParser) -> None:
         "--store", type=Path, metavar="FILE",
         help="where outcomes are kept and taken from (default: FILE.outcomes.jsonl beside the space file)",
     )  # fmt: skip
-    to.add_argument("--seed", type=int, default=0, help="of the order of points (default: 0)")
+    to.add_argument(
+        "--scheduler", metavar="ADDRESS",
+        help="evaluate on the workers of Dask's scheduler there, tcp://HOST:PORT, instead of this computer",
+    )  # fmt: skip
+    to.add_argument(
+        "--trials", type=positive, metavar="N",
+        help="let Optuna choose so many points (default: every point of the space)",
+    )  # fmt: skip
+    to.add_argument("--seed", type=int, default=0, help="of the order or choice of points (default: 0)")
     to.add_argument("--csv", type=Path, metavar="FILE", help="write a line for every point, too")
     to.add_argument(
         "--chip", type=int, metavar="POINT", help="only print the SoC file of a point, by its number"

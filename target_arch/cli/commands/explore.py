@@ -25,6 +25,8 @@ def explore(options: argparse.Namespace) -> int:
         workers=options.workers,
         store=options.store,
         seed=options.seed,
+        scheduler=options.scheduler,
+        trials=options.trials,
         backend_dirs=options.backend_dir,
         said=_said,
     )

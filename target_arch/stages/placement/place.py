@@ -7,7 +7,7 @@ results to their consumers and the caller. The printed run is not this model: it
 steps (`stages.steps`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 
 from attrs import frozen
 
@@ -48,12 +48,14 @@ def place(
     *,
     order: tuple[str, ...] | None = None,
     exact: bool = False,
+    searched: MutableMapping[object, Found | None] | None = None,
 ) -> PartitionGraph:
     """Give every operator an instance and cut the model into partitions.
 
     `backends` maps target_arch names; a target_arch without one runs no operator. `order` (target_arch names,
     by default the SoC's partitioning order) breaks ties of cost. Measured costs of the setting override
-    estimates. With `exact` a solver continues from the result of the search. Raises PlacementError where a
+    estimates. With `exact` a solver continues from the result of the search. `searched` are results of
+    searches by the whole of their problem, and gets that of this one. Raises PlacementError where a
     rule or a measured cost names nothing or a rule cannot be honoured, or where nothing supports an operator;
     SolverMissingError where `exact` lacks its solver.
     """
@@ -69,7 +71,7 @@ def place(
         order=order or setting.soc.partitioning,
     )
     candidates = CandidateTable(wanted)
-    placed = _Placed.search(wanted, candidates, exact=exact)
+    placed = _Placed.search(wanted, candidates, exact=exact, searched={} if searched is None else searched)
     made = choices(wanted, candidates, placed.problem, placed.groups, placed.instances)
     by_id = {choice.operator: choice for choice in made}
     ordered = _stores_last(placed.order)
@@ -98,14 +100,25 @@ class _Placed:
 
     @classmethod
     @gc_paused()
-    def search(cls, wanted: PlacementTask, candidates: CandidateTable, *, exact: bool) -> "_Placed":
+    def search(
+        cls,
+        wanted: PlacementTask,
+        candidates: CandidateTable,
+        *,
+        exact: bool,
+        searched: MutableMapping[object, Found | None],
+    ) -> "_Placed":
         problem = _problem(wanted, candidates)
         if any(all(time is None for time in times) for times in problem.computes.values()):
             raise PlacementError(_hopeless(problem, candidates))
         cheapest = cheapest_chain(problem, _beam(problem))
         network = JobShop(wanted, candidates, problem)
         scheduler = ListScheduler(network.jobs)
-        found = search(scheduler, None if cheapest is None else network.groups(cheapest), exact=exact)
+        chain = None if cheapest is None else tuple(network.groups(cheapest))
+        key = (network.jobs.content, chain, exact)
+        if key not in searched:
+            searched[key] = search(scheduler, chain, exact=exact)
+        found = searched[key]
         if found is None:
             raise PlacementError(_hopeless(problem, candidates))
         chosen = _ordered(wanted, network, scheduler, found, problem.order)

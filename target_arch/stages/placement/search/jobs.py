@@ -7,6 +7,7 @@ Jobs are independent of tensors and memories, so that benchmarks can pose proble
 
 from functools import cached_property
 
+import attrs
 from attrs import field, frozen
 
 UNLIMITED = -1
@@ -86,6 +87,11 @@ class Jobs:
     """For every job the data it needs."""
     host: int = 0
     early: int = -1
+
+    @property
+    def content(self) -> tuple[object, ...]:
+        """Everything that a search depends on: problems of equal content have equal results."""
+        return attrs.astuple(self, recurse=False)
 
     @property
     def groups(self) -> int:

@@ -1,0 +1,52 @@
+"""Workers of a Dask scheduler: the same outcomes, models by content, and what is wrong with a cluster."""
+
+from pathlib import Path
+
+import pytest
+
+from target_arch.diagnostics import DiagnosticError
+from target_arch.explore.cluster import DaskWorkers
+from target_arch.explore.content import program_digest
+from target_arch.explore.evaluate import Evaluator
+from target_arch.explore.search import SpaceSearch, point_task
+from target_arch.explore.space_file import read_space
+from target_arch.registry.plug_ins import PlugIns
+from tests.explore.spaces import space_file
+
+distributed = pytest.importorskip(
+    "distributed", reason="needs distributed: pip install 'target-arch[explore]'"
+)
+
+
+def test_a_cluster(tmp_path: Path) -> None:
+    """Its outcomes are those of this process, also where the model is gone from this computer."""
+    file = space_file(tmp_path)
+    made = read_space(file)
+    evaluate = Evaluator(PlugIns.discover(()))
+    expected = {point: evaluate(point_task(made, point)) for point in made.points()}
+    program = program_digest(())
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        with DaskWorkers(cluster.scheduler_address, program) as workers:
+            search = SpaceSearch(made, workers, program)
+            assert search.whole().outcomes == expected
+            assert search.computed == len(expected)
+            damaged = tmp_path / "damaged.onnx"
+            damaged.write_bytes(b"none")
+            (tmp_path / "chips.toml").write_text(file.read_text().replace("digits_int8.onnx", damaged.name))
+            with pytest.raises(DiagnosticError) as caught:
+                SpaceSearch(read_space(file), workers, program).whole()
+            assert damaged.name in str(caught.value)
+        with pytest.raises(DiagnosticError) as caught:
+            DaskWorkers(cluster.scheduler_address, "another")
+        assert caught.value.diagnostics[0].rule == "other-program"
+        assert "has another program than this computer" in str(caught.value)
+
+
+def test_no_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("target_arch.explore.cluster._TIMEOUT", 1)
+    with pytest.raises(DiagnosticError) as caught:
+        DaskWorkers("tcp://127.0.0.1:9", "p")
+    assert str(caught.value) == (
+        "tcp://127.0.0.1:9: error: no scheduler of Dask answers there [no-scheduler]\n"
+        "hint: start one: `dask scheduler`, and `dask worker ADDRESS` on every computer"
+    )
