@@ -46,6 +46,15 @@ class Explored:
         """A line for every point."""
         return summary.to_csv(self.made)
 
+    def page(self) -> str:
+        """A page of HTML that stands alone: the front, what a step buys, and all points on all axes."""
+        from target_arch.explore.shown import shown_space
+        from target_arch.report import space_page
+
+        space = self.made.space
+        files = [str(model.files[0]) for model in space.models]
+        return space_page(shown_space(self.made, f"{space.name}.toml", files))
+
     def __repr__(self) -> str:
         return f"<exploration of {self.made.space.name}: {len(self.made.outcomes):,} points>"
 

@@ -12,6 +12,7 @@ from typing import Any
 from target_arch.explore.exploration import Exploration
 from target_arch.explore.measures import amount
 from target_arch.explore.outcome import Status
+from target_arch.explore.sensitivity import sentences
 from target_arch.explore.space import Limit, Point
 
 _LONGEST = 40
@@ -20,7 +21,7 @@ _LONGEST = 40
 
 def text(made: Exploration) -> str:
     """The counts, the front, the reasons of points without numbers, and what limits exclude."""
-    parts = [_counts(made), _front(made), *_excluded(made), *_reasons(made)]
+    parts = [counts(made), _front(made), *_steps(made), *_excluded(made), *_reasons(made)]
     return "\n".join(parts)
 
 
@@ -78,7 +79,8 @@ def first_line(reason: str) -> str:
     return lines[-1] if lines[0].startswith("Traceback") else lines[0]
 
 
-def _counts(made: Exploration) -> str:
+def counts(made: Exploration) -> str:
+    """A line: how many points there are, and what became of them."""
     counted = Counter(outcome.status for outcome in made.outcomes.values())
     words = {
         Status.FITS: "fit",
@@ -115,6 +117,14 @@ def table(rows: Sequence[Sequence[str]]) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ("  ".join(map(str.ljust, row, widths)) for row in rows)
     return "".join(f"  {line}".rstrip() + "\n" for line in lines)
+
+
+def _steps(made: Exploration) -> Iterator[str]:
+    """The sentences about the first point of the front."""
+    said = list(sentences(made, made.front[0])) if made.front else []
+    if said:
+        head = f"what a step buys, from point {made.space.number(made.front[0])}\n"
+        yield head + "".join(f"  {each}\n" for each in said[:_LONGEST])
 
 
 def _excluded(made: Exploration) -> Iterator[str]:

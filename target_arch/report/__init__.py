@@ -9,6 +9,7 @@ from target_arch.report.facts.read import read_shown
 from target_arch.report.facts.shown import ShownBundle
 from target_arch.report.page.comparison import comparison_page, comparison_text
 from target_arch.report.page.page import report_page
+from target_arch.report.page.space import space_page
 from target_arch.report.pictures.chip import chip_picture
 from target_arch.report.pictures.every import pictures
 from target_arch.report.trace import trace
@@ -23,5 +24,6 @@ __all__ = [
     "pictures",
     "read_shown",
     "report_page",
+    "space_page",
     "trace",
 ]

@@ -264,6 +264,7 @@ def _explore(to: ArgumentParser) -> None:
     )  # fmt: skip
     to.add_argument("--seed", type=int, default=0, help="of the order or choice of points (default: 0)")
     to.add_argument("--csv", type=Path, metavar="FILE", help="write a line for every point, too")
+    to.add_argument("--html", type=Path, metavar="FILE", help="write a page with pictures, too")
     to.add_argument(
         "--chip", type=int, metavar="POINT", help="only print the SoC file of a point, by its number"
     )

@@ -32,6 +32,8 @@ def explore(options: argparse.Namespace) -> int:
     )
     if options.csv is not None:
         _written(options.csv, made.to_csv())
+    if options.html is not None:
+        _written(options.html, made.page())
     if options.format == "json":
         json_data(made.to_json())
     else:
