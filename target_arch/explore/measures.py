@@ -43,7 +43,7 @@ class Measure:
         return _KINDS[self.what]
 
     def of(self, outcome: PointOutcome) -> float | None:
-        """Its value at a point that fits; None where nobody knows it, as an energy that was not measured.
+        """Its value at a point that fits; None where it is not known, as an energy without a power.
 
         Latencies and energies of all models are those of a run of each, bytes those of the bundle of all.
         """

@@ -11,21 +11,18 @@ from attrs import asdict, field, frozen
 
 
 class Status(StrEnum):
-    """Whether the models fit the chip; it refuses one; the values are no chip; the program failed; or the
-    point was not compiled, since another one is better than this one can be.
-    """
+    """Whether the models fit the chip; it refuses one; the values are no chip; or the program failed."""
 
     FITS = "fits"
     REFUSED = "refused"
     NO_CHIP = "no chip"
     CRASHED = "crashed"
-    DOMINATED = "dominated"
 
 
 @frozen(kw_only=True)
 class ModelNumbers:
     """A model at a point: seconds and joules of a run, and bytes by memory. The energy is None where that of
-    an operator was not measured. The latency is expected between `low` and `high` where costs were fitted;
+    an operator is not known. The latency is expected between `low` and `high` where costs were fitted;
     else both are None.
     """
 

@@ -87,7 +87,6 @@ def counts(made: Exploration) -> str:
         Status.REFUSED: "refused",
         Status.NO_CHIP: "no chip",
         Status.CRASHED: "crashed",
-        Status.DOMINATED: "left out, as another one is better than they can be",
     }
     said = ", ".join(f"{counted[status]:,} {word}" for status, word in words.items() if counted[status])
     return f"{made.space.name}: {len(made.outcomes):,} points: {said}\n"
@@ -137,7 +136,7 @@ def _excluded(made: Exploration) -> Iterator[str]:
     elif made.space.limits:
         yield "every limit is kept by some points, all of them by none; the nearest\n" + _nearest(made)
     else:
-        yield "what is minimized is not known: an energy needs a SoC with a cost file that measures it\n"
+        yield "what is minimized is not known: an energy needs the power of every target_arch\n"
 
 
 def _beyond(made: Exploration, limit: Limit) -> str | None:
@@ -145,7 +144,7 @@ def _beyond(made: Exploration, limit: Limit) -> str | None:
     values = ((point, made.value(point, limit.measure)) for point in made.fitting)
     known = {point: value for point, value in values if value is not None}
     if not known:
-        return f"  {limit.measure}: not known, since no cost file of the SoC measures it\n"
+        return f"  {limit.measure}: not known, since a SoC lacks the power of a target_arch\n"
     point = min(known, key=lambda each: known[each])
     if known[point] <= limit.most:
         return None

@@ -60,5 +60,5 @@ def test_csv_and_json_agree() -> None:
 def test_what_is_minimized_may_be_unknown() -> None:
     text = EVERY.replace('"latency", "price"', '"energy"').split("[limits]")[0]
     said = summary.text(explored(text))
-    assert "an energy needs a SoC with a cost file that measures it" in said
+    assert "an energy needs the power of every target_arch" in said
     assert fits(1.0).models["digits"].energy is None
