@@ -20,7 +20,7 @@ from target_arch.diagnostics import Diagnostic, DiagnosticError, refusal
 from target_arch.explore.chip import ChipFile
 from target_arch.explore.content import program_digest
 from target_arch.explore.evaluate import Evaluator, PointTask
-from target_arch.explore.outcome import PointOutcome, Status
+from target_arch.explore.outcome import PROCESS_ENDED, PointOutcome, Status
 from target_arch.explore.workers import TRIES
 from target_arch.plan.goal import Goal
 from target_arch.registry.plug_ins import PlugIns
@@ -216,7 +216,7 @@ def _outcome(future: Any) -> PointOutcome:
     error = future.exception()
     if error is not None:
         said = f"{TRIES} workers ended with this point: {type(error).__name__}: {error}"
-        return PointOutcome(status=Status.CRASHED, rule="process-ended", reason=said)
+        return PointOutcome(status=Status.CRASHED, rule=PROCESS_ENDED, reason=said)
     answer = future.result()
     _raise(answer)
     assert isinstance(answer, PointOutcome)

@@ -9,6 +9,9 @@ from typing import Any
 
 from attrs import asdict, field, frozen
 
+PROCESS_ENDED = "process-ended"
+"""The rule of points with which processes ended, such as for want of memory."""
+
 
 class Status(StrEnum):
     """Whether the models fit the chip; it refuses one; the values are no chip; or the program failed."""

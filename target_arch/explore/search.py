@@ -15,7 +15,7 @@ from target_arch.explore.content import content_key
 from target_arch.explore.evaluate import PointTask
 from target_arch.explore.exploration import Exploration
 from target_arch.explore.formula import FormulaError
-from target_arch.explore.outcome import PointOutcome, Status
+from target_arch.explore.outcome import PROCESS_ENDED, PointOutcome, Status
 from target_arch.explore.space import MODE, OPTIMIZE, Point, Space
 from target_arch.explore.store import Store
 from target_arch.plan.goal import Goal, goal
@@ -42,6 +42,8 @@ class SpaceSearch:
     store: Store | None = None
     said: Callable[[int, int], None] = lambda done, all: None
     _known: dict[Point, PointOutcome] = field(factory=dict, init=False)
+    _made: dict[str, PointOutcome] = field(factory=dict, init=False)
+    """The outcomes of this run by their key."""
     _checked: bool = field(default=False, init=False)
     computed: int = field(default=0, init=False)
     """How many outcomes were not in the store."""
@@ -63,14 +65,17 @@ class SpaceSearch:
         return self.exploration()
 
     def evaluate(self, points: Iterable[Point]) -> None:
-        """Evaluate these points, those that are not known yet."""
+        """Evaluate these points, those that are not known yet. A point with which processes ended is not kept
+        in the store: another run may have more memory.
+        """
         wanted = [point for point in points if point not in self._known]
         total = len(self._known) + len(wanted)
         by_key: dict[str, list[Point]] = {}
         for key, outcome in self.workers.run(self._tasks(wanted, by_key)):
             self.computed += 1
-            if self.store is not None:
+            if self.store is not None and outcome.rule != PROCESS_ENDED:
                 self.store.add(key, outcome)
+            self._made[key] = outcome
             self._known |= dict.fromkeys(by_key[key], outcome)
             self.said(len(self._known), total)
 
@@ -91,7 +96,7 @@ class SpaceSearch:
                 )
                 continue
             key = content_key(task, self.program)
-            stored = None if self.store is None else self.store.get(key)
+            stored = self._made.get(key) or (None if self.store is None else self.store.get(key))
             if stored is not None:
                 self._known[point] = stored
                 continue

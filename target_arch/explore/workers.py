@@ -20,7 +20,7 @@ from attrs import define, field
 
 from target_arch.diagnostics import DiagnosticError, refusal
 from target_arch.explore.evaluate import PointTask
-from target_arch.explore.outcome import PointOutcome, Status
+from target_arch.explore.outcome import PROCESS_ENDED, PointOutcome, Status
 
 Id = TypeVar("Id")
 _READ = PointOutcome(status=Status.FITS)
@@ -153,7 +153,7 @@ class LocalWorkers(Generic[Id]):
 
 def _died(status: int) -> PointOutcome:
     said = f"{TRIES} processes ended with this point, the last {_how(status)}"
-    return PointOutcome(status=Status.CRASHED, rule="process-ended", reason=said)
+    return PointOutcome(status=Status.CRASHED, rule=PROCESS_ENDED, reason=said)
 
 
 def _crash(status: int) -> DiagnosticError:

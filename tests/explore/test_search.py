@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from target_arch.diagnostics import DiagnosticError
+from target_arch.explore.outcome import PointOutcome, Status
 from target_arch.explore.search import SpaceSearch
+from target_arch.explore.space_file import parse_space
 from target_arch.explore.store import Store
 from tests.explore.in_process import InProcess, by_size
 from tests.explore.spaces import ZYNQ, space
@@ -56,8 +58,17 @@ def test_points_of_one_content_are_computed_once() -> None:
     text = text.replace('"100 MB/s", "400 MB/s"', "32, 64").replace('"target_arch.dsp_cpu.clock" = "bus"', "")
     same = space(text.replace('"32 KiB"', '"1 B"').replace('"128 KiB"', '"4 B"'))
     again = InProcess(by_size)
-    SpaceSearch(same, again, "p").whole()
+    made = SpaceSearch(same, again, "p").whole()
     assert len(again.asked) == len({task.chip.text for task in again.asked})
+    assert set(made.outcomes) == set(same.points())
+
+
+def test_points_with_which_processes_ended_are_tried_again(tmp_path: Path) -> None:
+    ended = PointOutcome(status=Status.CRASHED, rule="process-ended", reason="3 processes ended")
+    first = SpaceSearch(EVERY, InProcess(lambda _: ended), "p", Store(tmp_path / "x")).whole()
+    assert list(first.outcomes.values()) == [ended] * 12
+    again = SpaceSearch(EVERY, InProcess(by_size), "p", Store(tmp_path / "x")).whole()
+    assert again.outcomes == SpaceSearch(EVERY, InProcess(by_size), "p").whole().outcomes
 
 
 def test_a_tie_without_a_value_is_no_chip() -> None:
@@ -100,3 +111,16 @@ def test_a_space_that_is_too_large() -> None:
         "[large-space]\n"
         "hint: let fewer values vary"
     )
+
+
+def test_points_of_equal_content_have_an_outcome_each(tmp_path: Path) -> None:
+    """Two files of one model: half of the points is computed."""
+    for name in ("a.onnx", "b.onnx"):
+        (tmp_path / name).write_bytes(b"the same")
+    text = ZYNQ.replace('"digits_int8.onnx"', '["a.onnx", "b.onnx"]')
+    made = parse_space(text, "chips.toml", tmp_path)
+    for mixed in (1, 5):
+        workers = InProcess(by_size, mixed)
+        outcomes = SpaceSearch(made, workers, "p").whole().outcomes
+        assert set(outcomes) == set(made.points())
+        assert len(workers.asked) == len(outcomes) // 2
