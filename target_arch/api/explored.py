@@ -3,10 +3,11 @@
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from attrs import field, frozen
 
+from target_arch.api.option_types import require_options
 from target_arch.diagnostics import refusal
 from target_arch.explore import summary
 from target_arch.explore.chip import chip_file
@@ -62,39 +63,51 @@ class Explored:
         return summary.text(self.made)
 
 
+class ExploreOptions(TypedDict, total=False):
+    """The options of `explore_chips`."""
+
+    workers: int | None
+    """Processes; one for each core without it."""
+    seed: int
+    """Of the order or choice of points."""
+    scheduler: str | None
+    """The address of a Dask scheduler whose workers evaluate points, `tcp://HOST:PORT`."""
+    trials: int | None
+    """How many points Optuna chooses; all are evaluated without it."""
+    backend_dirs: Sequence[str | Path]
+    """Folders with plug-ins."""
+    said: Callable[[int, int], None]
+    """Called with how many points of how many are known."""
+
+
 def explore_chips(
-    space: str | Path,
-    *,
-    workers: int | None = None,
-    store: str | Path | None = None,
-    seed: int = 0,
-    scheduler: str | None = None,
-    trials: int | None = None,
-    backend_dirs: Sequence[str | Path] = (),
-    said: Callable[[int, int], None] = lambda done, every: None,
+    space: str | Path, *, store: str | Path | None = None, **options: Unpack[ExploreOptions]
 ) -> Explored:
-    """Compile the models of a space file for every chip that it describes, in so many processes, by default
-    one for each core, or by the workers of a Dask `scheduler` (`tcp://HOST:PORT`). With `trials`, Optuna
-    chooses so many points; else all are compiled.
+    """Compile the models of a space file for every chip that it describes, or those that a search chooses.
 
     Outcomes are kept in `store`, by default a file beside the space file, and taken from there: a run that
-    was interrupted goes on. `said` hears how many points of how many are known. DiagnosticError for every
-    mistake in the file, and a store that cannot be written.
+    was interrupted goes on. DiagnosticError for every mistake in the file, for options that there are not,
+    and a store that cannot be written.
     """
+    require_options(options, ExploreOptions)
     from target_arch.explore.content import program_digest
     from target_arch.explore.sample import sampled
     from target_arch.explore.search import SpaceSearch
     from target_arch.explore.store import Store
 
-    file, folders = Path(space), tuple(map(Path, backend_dirs))
+    file, folders = Path(space), tuple(map(Path, options.get("backend_dirs", ())))
     found = read_space(file)
     kept = Store(file.with_suffix(STORE_SUFFIX) if store is None else Path(store))
-    count = len(os.sched_getaffinity(0)) if workers is None else workers
-    program = program_digest(folders)
-    with _workers(scheduler, program, count, folders) as evaluating:
-        search = SpaceSearch(found, evaluating, program, kept, said)
+    count, program = options.get("workers") or len(os.sched_getaffinity(0)), program_digest(folders)
+    trials, seed = options.get("trials"), options.get("seed", 0)
+    with _workers(options.get("scheduler"), program, count, folders) as evaluating:
+        search = SpaceSearch(found, evaluating, program, kept, options.get("said", _unheard))
         made = search.whole(seed) if trials is None else sampled(search, trials, seed)
     return Explored(made=made, computed=search.computed)
+
+
+def _unheard(done: int, every: int) -> None:
+    """Hears of the progress, and says nothing."""
 
 
 def _workers(
