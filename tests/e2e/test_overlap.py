@@ -29,7 +29,7 @@ _COUNT = """\
 
 static unsigned most_at_work;
 
-static void tell(void)
+static void say_most(void)
 {
     fprintf(stderr, "most at work: %u\\n", most_at_work);
 }
@@ -42,7 +42,7 @@ static void at_work(void)
     for (uint32_t lane = ta_host.soc->channel_count; lane < TA_MAX_TIMELINES; lane++)
         count += ta_host.lanes[lane].alive && ta_host.lanes[lane].busy;
     if (!told)
-        (void)atexit(tell);
+        (void)atexit(say_most);
     told = 1;
     if (count > most_at_work)
         most_at_work = count;
