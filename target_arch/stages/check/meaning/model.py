@@ -16,6 +16,7 @@ from target_arch.diagnostics import Diagnostic
 from target_arch.plan.kernels import CFunction
 from target_arch.plan.model import C_TYPES, DTYPE_BYTES, Operator
 from target_arch.plan.operators.kinds import OperatorKind
+from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.plan.partitions import PartitionGraph
 from target_arch.stages.check.meaning.kernels import Meaning, MeantCall
 from target_arch.stages.check.meaning.numbers import Runs, picked, same
@@ -37,6 +38,14 @@ class Cone:
     def names(self) -> frozenset[str]:
         """The tensors that are read, with the constants of the operators."""
         return self.reads.union(*(each.constants for each in self.operators))
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """The tensors on which results depend. An operator without a row may ignore what it is given, as
+        `ones_like` does; its call has the operands that its function has parameters for.
+        """
+        known = (each for each in self.operators if each.kind != OperatorKind.RELAX)
+        return frozenset(name for each in known for name in each.inputs)
 
 
 class ModelRules:
@@ -134,7 +143,7 @@ class ModelRules:
         for leaf in sorted(leaves, key=min):
             if not leaf & allowed:
                 yield "wrong-operand", f"`{operator.output}` is made from `{min(leaf)}`"
-        for name in sorted(cone.reads):
+        for name in sorted(cone.reads & cone.needs):
             if not any(name in leaf for leaf in leaves):
                 yield "wrong-operand", f"`{operator.output}` is made without `{name}`"
 
