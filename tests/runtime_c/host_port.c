@@ -428,6 +428,7 @@ static const char *a_cache(void)
     begin_right();
     instances[INSTANCE_DSP].observed_count = 1;
     instances[INSTANCE_ADDER_1].observed_count = 1;
+    instances[INSTANCE_CORE].observed_count = 0;
     w.arenas[ARENA_RAM_1].bytes = 0;
     ta_host_set_cache(store, sizeof store - 1u, 1);
     CHECK(open_port() == TA_ERROR_ARGUMENT);
