@@ -23,9 +23,12 @@ OF_OTHERS = (
     ROOT / "cli",
     ROOT / "api" / "model_outcome.py",
     ROOT / "emit" / "programs",
+    ROOT / "explore" / "shown.py",
     ROOT / "run" / "tools" / "toolchain.py",
 )
-"""The command line itself, its text in Python, programs of bundles, and the command line of compilers."""
+"""The command line itself, its text in Python, programs of bundles, commands that a page shows, and the
+command line of compilers.
+"""
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def test_a_folder(tmp_path: Path) -> None:
 def test_an_unknown_extension(tmp_path: Path) -> None:
     assert complaint(written(tmp_path / "m.h5", b"x")) == (
         "m.h5: error: extension `.h5` is not one of a model [model-type]\n"
-        "hint: known are `.onnx`, `.pt2` and `.tflite`"
+        "hint: known are `.onnx`, `.pt2`, `.relax` and `.tflite`"
     )
 
 

@@ -16,7 +16,6 @@ from target_arch.diagnostics import Diagnostic
 from target_arch.plan.kernels import CFunction
 from target_arch.plan.model import C_TYPES, DTYPE_BYTES, Operator
 from target_arch.plan.operators.kinds import OperatorKind
-from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.plan.partitions import PartitionGraph
 from target_arch.stages.check.meaning.kernels import Meaning, MeantCall
 from target_arch.stages.check.meaning.numbers import Runs, picked, same
