@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.relax.definitions import products as te
 from target_arch.relax.kinds.form import Form
-from target_arch.relax.patterns import conv, dense
+from target_arch.relax.patterns import conv, dense, transposed
 
 FORMS: Mapping[OperatorKind, Form] = {
     OperatorKind.CONV2D: Form(
@@ -23,7 +23,11 @@ FORMS: Mapping[OperatorKind, Form] = {
         paired=te.depthwise_conv2d,
     ),
     OperatorKind.CONV2D_TRANSPOSE: Form(
-        patterns=(conv.named_conv2d_transpose,),
+        patterns=(
+            transposed.named_conv2d_transpose,
+            transposed.integer_conv2d_transpose,
+            transposed.float_conv2d_transpose,
+        ),
         definition=te.conv2d_transpose,
         paired=te.conv2d_transpose,
     ),

@@ -77,11 +77,6 @@ def named_depthwise_conv2d() -> Matcher:
     return named(OperatorKind.DEPTHWISE_CONV2D)
 
 
-def named_conv2d_transpose() -> Matcher:
-    """A transposed convolution that the reader of the model stated as such."""
-    return named(OperatorKind.CONV2D_TRANSPOSE)
-
-
 def integer_conv2d() -> Matcher:
     """`dequantize → conv2d → [+ bias] → [relu | clip] → quantize → [clip]`."""
     return _integer(OperatorKind.CONV2D)
