@@ -110,7 +110,8 @@ def test_digits_run_as_a_module(bundle: Path, on_cpu: None) -> None:
 
 
 def test_the_module_is_the_image_and_lies_beside_it_as_text(bundle: Path) -> None:
-    text = (bundle / "src" / "digits_int8_cuda_module.cu").read_text()
+    tag, _, text = (bundle / "src" / "digits_int8_cuda_module.cu").read_text().partition("\n")
+    assert "SPDX-License-Identifier" in tag
     assert 'extern "C" __global__' in text
     source = (bundle / "src" / "digits_int8_cuda_module.c").read_text()
     digits = source.partition("= {")[2].partition("}")[0].replace("\n", " ")

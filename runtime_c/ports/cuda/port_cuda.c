@@ -99,6 +99,12 @@ static int is_text(const uint8_t *image, uint32_t bytes)
     return bytes > 0 && image[bytes - 1u] == 0;
 }
 
+static ta_status another_device(uint32_t instance)
+{
+    ta_cuda_complain(ta_cuda_state.soc->instances[instance].name, "the port runs one device, from an image");
+    return TA_ERROR_UNSUPPORTED;
+}
+
 static ta_status cuda_load(const ta_port *port, uint32_t instance, const uint8_t *image, uint32_t bytes)
 {
     const char *text = (const char *)image;
@@ -106,10 +112,8 @@ static ta_status cuda_load(const ta_port *port, uint32_t instance, const uint8_t
     (void)port;
     if (ta_cuda_state.soc == NULL || ta_cuda_state.started)
         return TA_ERROR_STATE;
-    if (image == NULL || (ta_cuda_state.module != NULL && ta_cuda_state.owner != instance)) {
-        ta_cuda_complain(ta_cuda_state.soc->instances[instance].name, "the port runs one device, from an image");
-        return TA_ERROR_UNSUPPORTED;
-    }
+    if (image == NULL || (ta_cuda_state.module != NULL && ta_cuda_state.owner != instance))
+        return another_device(instance);
     if (is_text(image, bytes) && strstr(text, "__global__") != NULL) {
         if (ta_cuda.device_attribute(&major, TA_CU_MAJOR, ta_cuda_state.device) != 0 ||
             ta_cuda.device_attribute(&minor, TA_CU_MINOR, ta_cuda_state.device) != 0)
@@ -129,7 +133,11 @@ static ta_status cuda_load(const ta_port *port, uint32_t instance, const uint8_t
 static ta_status cuda_start(const ta_port *port, uint32_t instance)
 {
     (void)port;
-    if (ta_cuda_state.soc == NULL || ta_cuda_state.module == NULL || ta_cuda_state.owner != instance)
+    if (ta_cuda_state.soc == NULL)
+        return TA_ERROR_STATE;
+    if (ta_cuda_state.soc->instances[instance].load_process == (uint32_t)TA_LOAD_LINKED)
+        return another_device(instance);
+    if (ta_cuda_state.module == NULL || ta_cuda_state.owner != instance)
         return TA_ERROR_STATE;
     ta_cuda_state.started = 1;
     return TA_OK;
