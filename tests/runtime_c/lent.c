@@ -79,8 +79,10 @@ static ta_status begun(void)
     soc.memories = memories;
     memcpy(instances, conformance_soc.instances, sizeof instances);
     soc.instances = instances;
-    if (alone)
+    if (alone) {
         instances[INSTANCE_DSP].observed_count = instances[INSTANCE_ADDER_1].observed_count = 1;
+        instances[INSTANCE_CORE].observed_count = 0;
+    }
 #ifdef TA_SECTIONS
     memories[MEMORY_SRAM].address = (ta_address)(uintptr_t)room;
     memories[MEMORY_SRAM].bytes = sizeof room;
