@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -82,23 +83,24 @@ def test_programs_that_write_at_once(tmp_path: Path) -> None:
     assert len(Store(file)) == 600
 
 
-@pytest.fixture
+@contextmanager
 def small_files() -> Iterator[None]:
-    """No file may be larger than 600 bytes: as a disk that is full."""
+    """No file of this process may be larger than 600 bytes: as a disk that is full."""
     before, handler = resource.getrlimit(resource.RLIMIT_FSIZE), signal.getsignal(signal.SIGXFSZ)
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (600, before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    signal.signal(signal.SIGXFSZ, handler)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
 
 
-@pytest.mark.usefixtures("small_files")
 def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
     store = Store(tmp_path / "x.jsonl")
     store.add("a", FITS)
     before = store.file.read_bytes()
-    with pytest.raises(DiagnosticError) as caught:
+    with small_files(), pytest.raises(DiagnosticError) as caught:
         store.add("b", PointOutcome(status=Status.REFUSED, reason="r" * 1000))
     assert str(caught.value) == (
         f"{store.file}: error: cannot be written: file too large [store-unwritable]\n"

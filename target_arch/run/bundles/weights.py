@@ -7,6 +7,7 @@ from target_arch.diagnostics import listed, refusal
 from target_arch.emit.build.build_files import MAINS
 from target_arch.emit.digests import MANIFEST, digest
 from target_arch.emit.model.weights import FOLDER
+from target_arch.emit.packages.supply import SBOM, TRACE
 from target_arch.plan.bundle import BundleFiles
 from target_arch.plan.manifest.bundle import Manifest
 from target_arch.plan.manifest.weights import WeightsEntry
@@ -14,6 +15,8 @@ from target_arch.run.bundles.manifest import read_manifest, unchanged
 from target_arch.run.bundles.write import write_bundle
 
 _SHOWN = 3
+_OF_THE_MODEL = frozenset({MANIFEST, *MAINS, SBOM, TRACE})
+"""The files beside the weights that say which model, or what its outputs are, and that no program reads."""
 
 
 def weights_in(directory: Path) -> WeightsEntry:
@@ -47,7 +50,7 @@ def replace_weights(directory: Path, new: Mapping[str, bytes]) -> None:
 def _other_program(manifest: Manifest, new: Mapping[str, bytes]) -> list[str]:
     """The files that differ, of those that do not follow from the values of weights alone."""
     files = {path: digest(content) for path, content in new.items()}
-    own = sorted({*files, *manifest.files} - {MANIFEST, *MAINS})
+    own = sorted({*files, *manifest.files} - _OF_THE_MODEL)
     return [
         path
         for path in own
