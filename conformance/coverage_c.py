@@ -28,7 +28,10 @@ MEASURED = (
     *(f"core/{name}.c" for name in ("execute", "names", "places", "runtime", "validate")),
     "lent/lent.c",
     "load/elf.c",
-    *(f"ports/host/{name}.c" for name in ("cache", "checksum", "cpus", "images", "lanes", "memory", "port_host")),
+    *(
+        f"ports/host/{name}.c"
+        for name in ("cache", "checksum", "cpus", "images", "lanes", "memory", "port_host")
+    ),
 )
 WRAPPED = (
     "pthread_create",
