@@ -176,8 +176,26 @@ _FUNCTIONS: dict[str, Callable[..., Array]] = {
     "softplus": lambda x, beta, most: np.where(x * beta > most, x, np.log1p(np.exp(x * beta)) / beta),
 }
 
+
+def _conv2d_transpose(operator: Operator, operands: list[Array]) -> Array:
+    """Each place of the image adds its window to the result, of which the padding is cut off."""
+    x, weights, bias = operands
+    (down, right), (rows, columns) = operator.attributes["strides"], operator.attributes["dilation"]
+    batch, height, width, _ = x.shape
+    channels, tall, wide, _ = weights.shape
+    reach = ((height - 1) * down + rows * (tall - 1) + 1, (width - 1) * right + columns * (wide - 1) + 1)
+    result = np.zeros((batch, *reach, channels))
+    for i, j in np.ndindex(tall, wide):
+        lines = slice(i * rows, i * rows + (height - 1) * down + 1, down)
+        places = slice(j * columns, j * columns + (width - 1) * right + 1, right)
+        result[:, lines, places] += x @ weights[:, i, j].T
+    top, left, bottom, last = operator.attributes["padding"]
+    return result[:, top : reach[0] - bottom, left : reach[1] - last] + bias
+
+
 _KINDS: dict[str, Callable[[Operator, list[Array]], Array]] = {
     "conv2d": _conv2d,
+    "conv2d_transpose": _conv2d_transpose,
     "depthwise_conv2d": _depthwise,
     "dense": _dense,
     "matmul": lambda _, operands: operands[0] @ operands[1],

@@ -89,7 +89,7 @@ def imported(
     DiagnosticError for control flow, dynamic shapes, inputs without elements and element types that no tensor
     of ours can have.
     """
-    module, file = with_moves_in_order(with_computed_outputs(_normalized(module)), file)
+    module = with_computed_outputs(_normalized(module))
     function = module["main"]
     for var in (
         *function.params,
@@ -104,7 +104,8 @@ def imported(
         for binding in block.bindings:
             if isinstance(binding.value, relax.If):
                 raise model_error("unsupported-operator", path, "operator `If` is not supported", HINT)
-    graph = read_graph(function, arithmetic, file)
+    module, file = with_moves_in_order(module, file)
+    graph = read_graph(module["main"], arithmetic, file)
     return Imported(
         program=RelaxProgram(module=module, graph=graph, constant_names=constants), outputs=outputs
     )
