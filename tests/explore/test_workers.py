@@ -17,6 +17,7 @@ from tests.explore.spaces import ZYNQ, space
 SPACE = space()
 
 
+@pytest.mark.slow
 def test_workers_that_are_killed_lose_no_point() -> None:
     """Whatever is killed when: the outcomes are those of one process."""
     evaluate = Evaluator(PlugIns.discover(()))
@@ -35,6 +36,7 @@ def test_workers_that_are_killed_lose_no_point() -> None:
 DYING = "tests.explore.dying_worker"
 
 
+@pytest.mark.slow
 def test_a_point_that_kills_is_a_crash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ONCE", str(tmp_path / "once"))
     text = ZYNQ.replace('where = ["tcm <= sram"]\n', "").replace('"64 KiB"]', '"2 KiB"]')
