@@ -10,12 +10,13 @@ PACKAGE = REPOSITORY / "target_arch"
 
 @frozen(kw_only=True)
 class Room:
-    """Source files below `target_arch/`, and tests. A folder is all files below it. A trial does `without`
-    tests that take minutes, as each survivor would run them.
+    """Source files below `target_arch/`, and tests. A folder is all files below it, but those of
+    `others`. A trial does `without` tests that take minutes, as each survivor would run them.
     """
 
     files: tuple[str, ...]
     tests: tuple[str, ...]
+    others: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
 
     @property
@@ -27,8 +28,14 @@ class Room:
         """The source files."""
         found = (PACKAGE / name for name in self.files)
         each = (sorted(path.rglob("*.py")) if path.is_dir() else [path] for path in found)
-        return tuple(path for paths in each for path in paths if path.name != "__init__.py")
+        others = {PACKAGE / name for name in self.others}
+        every = (path for paths in each for path in paths if path.name != "__init__.py")
+        return tuple(path for path in every if path not in others)
 
+
+FRAMES = ("stages/check/frames.py", "stages/check/rules/frames.py")
+DIVISION = ("stages/check/meaning/division.py",)
+STACKS = ("stages/check/stacks.py",)
 
 ROOMS = {
     "checker": Room(
@@ -45,7 +52,11 @@ ROOMS = {
             "tests/stages/check/meaning/test_steps.py",
             "tests/stages/memory/test_model_pools.py",
         ),
+        others=(*FRAMES, *DIVISION, *STACKS),
     ),
+    "frames": Room(files=FRAMES, tests=("tests/stages/check/test_frames.py",)),
+    "division": Room(files=DIVISION, tests=("tests/stages/check/meaning/test_division.py",)),
+    "stacks": Room(files=STACKS, tests=("tests/stages/check/test_stacks.py",)),
     "replays": Room(
         files=(
             "stages/regions/replay.py",

@@ -321,6 +321,8 @@ def test_the_concatenation_of_copies() -> None:
     model: Model = chips.model(*rows, inputs={"x": 64, "z": 32})
     result = lowered(model, chips.ALONE)
     assert said(result) == []
+    backwards = (*rows[:2], ("y", "concat", ("v", "u"), 96))
+    assert said(lowered(chips.model(*backwards, inputs={"x": 64, "z": 32}), chips.ALONE)) == []
     swapped = tuple(evolve(o, inputs=("v", "u")) if o.id == "y" else o for o in model.operators)
     other = evolve(model, operators=swapped)
     parts = tuple(

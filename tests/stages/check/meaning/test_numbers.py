@@ -41,6 +41,7 @@ def test_what_is_moved_about_is_what_bytes_do(moves: list[tuple[Slice, Slice]], 
         one, other, first, second = other, one, second, first
     assert listed(one.read(last)) == [first[k] for k in bytes_of(last)]
     assert listed(one.whole) == first
+    assert listed(Content(SIZE, 7).read(last)) == [7 + k for k in bytes_of(last)]
     again = Content(SIZE, 0)
     again.write(Slice(of="b", offset=0, row_bytes=SIZE), one.whole)
     assert same(again.whole, one.whole), "equal numbers have equal runs"
