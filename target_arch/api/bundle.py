@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from target_arch import run
 from target_arch.api import views
 from target_arch.api.model_file import Model, model_file
+from target_arch.api.option_types import typed_arguments
 from target_arch.api.shown import Shown
 from target_arch.diagnostics import DiagnosticError, listed, refusal
 from target_arch.plan.lowered import Lowered
@@ -181,6 +182,7 @@ class Bundle:
         """
         replace_weights(self.directory, files)
 
+    @typed_arguments
     def verify(
         self,
         models: Model | Mapping[str, Model],
@@ -199,6 +201,9 @@ class Bundle:
         """
         from target_arch.run.verification.inputs import CallersInputs
 
+        if count < 1 or seed < 0:
+            text = f"`count` is at least 1 and `seed` at least 0, not {count} and {seed}"
+            raise refusal("bad-keyword", "options", text)
         recorded = None if inputs is None else Path(inputs)
         with ExitStack() as files:
             several = models if isinstance(models, Mapping) else {None: models}

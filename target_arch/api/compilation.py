@@ -12,6 +12,7 @@ from target_arch.api import views
 from target_arch.api.bundle import Bundle
 from target_arch.api.model_file import Model, model_file
 from target_arch.api.model_outcome import ModelOutcome
+from target_arch.api.option_types import typed_arguments
 from target_arch.api.options import CompileOptions, requested
 from target_arch.api.shown import Shown
 from target_arch.diagnostics import listed, refusal
@@ -144,6 +145,7 @@ def compile(model: Model, soc: str | Path | SoC, **options: Unpack[CompileOption
     return compile_models([(model, options)], soc)
 
 
+@typed_arguments
 def compile_models(
     models: Sequence[tuple[Model, CompileOptions]],
     soc: str | Path | SoC,

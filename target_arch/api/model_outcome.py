@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
+from target_arch.api.option_types import typed_arguments
 from target_arch.api.placed import explained
 from target_arch.api.shown import Shown
 from target_arch.emit.build.firmware import DESCRIPTION
@@ -65,6 +66,7 @@ class ModelOutcome:
         title = f"timeline: {run.makespan * 1e6:.3g} us, {len(run.spans)} activities"
         return Shown(title=title, value=run, text=self.text("execution"))
 
+    @typed_arguments
     def explain(self, operator: str) -> Shown[Choice]:
         """Why an operator (by id) is where it is and nowhere else. DiagnosticError for an unknown one."""
         (found,) = explained(self.stages.graph, [operator])

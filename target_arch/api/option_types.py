@@ -1,13 +1,18 @@
-"""Whether the options of a call are those that there are, and of their types."""
+"""Whether the options and arguments of a call are those that there are, and of their types."""
 
 from collections.abc import Callable, Mapping
+from functools import wraps
+from inspect import signature
 from numbers import Integral, Real
 from os import PathLike
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError, name_hint
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 _WIDER: Mapping[Any, Any] = {bool: bool, float: Real, int: Integral, Path: PathLike, str: str}
 """What may stand for a type: numbers of NumPy, too."""
@@ -19,6 +24,22 @@ def require_options(options: Mapping[str, object], kind: type) -> None:
     faults = [_fault(name, value, known) for name, value in options.items()]
     if any(faults):
         raise DiagnosticError(fault for fault in faults if fault is not None)
+
+
+def typed_arguments(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """The function, which raises DiagnosticError for arguments of other types than it is annotated with."""
+    made = signature(function)
+    known = {name: each.annotation for name, each in made.parameters.items() if name != "self"}
+
+    @wraps(function)
+    def checked(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        bound = made.bind(*args, **kwargs).arguments
+        faults = [_fault(name, bound[name], known) for name in known.keys() & bound.keys()]
+        if any(faults):
+            raise DiagnosticError(fault for fault in faults if fault is not None)
+        return function(*args, **kwargs)
+
+    return checked
 
 
 def _fault(name: str, value: object, known: Mapping[str, Any]) -> Diagnostic | None:
@@ -34,6 +55,8 @@ def _fault(name: str, value: object, known: Mapping[str, Any]) -> Diagnostic | N
 def _fits(value: object, kind: Any) -> bool:
     """Whether a value is of an annotated type, with what is inside."""
     origin, inside = get_origin(kind), get_args(kind)
+    if kind is Any or (is_typeddict(kind) and isinstance(value, Mapping)):
+        return True
     if origin in (Union, UnionType):
         return any(_fits(value, each) for each in inside)
     if origin is Callable:

@@ -129,6 +129,7 @@ def _model(soc: SoC, member: Member) -> ModelEntry:
         steps=tuple(_step(number, step) for number, step in enumerate(steps.steps)),
         verification=None,
         frames=None if lowered.frames is None else frames_entry(lowered.frames),
+        options=member.options,
     )
 
 

@@ -20,6 +20,7 @@ from target_arch.emit.build.machine import require_machine
 from target_arch.emit.bundle import emit_bundle
 from target_arch.emit.manifest import manifest
 from target_arch.emit.model.inputs import EmitInputs, Member, SelfTest
+from target_arch.pipeline.asked import asked_options
 from target_arch.pipeline.compilation import CompiledModel, ModelsCompilation
 from target_arch.pipeline.costs_used import costs_used
 from target_arch.pipeline.fewer_composites import alike, on_fewer, without_composites
@@ -145,6 +146,7 @@ def prepare(request: CompileRequest, reuse: Reuse | None = None) -> PreparedMode
     """The first part of `compile_model`: everything up to the imported model."""
     reuse = reuse or Reuse()
     mode, plug_ins = memory_mode(request), _plug_ins(request)
+    partitioning_order(request)  # refuses names that the SoC does not have
     port = plug_ins.ports[request.port]
     require_machine(request.soc, port)
     require_constants(request, port)
@@ -257,6 +259,7 @@ def _member(prepared: PreparedModel, lowered: Lowered) -> Member:
         input_shapes=request.input_shapes,
         self_test=vector if isinstance(vector, SelfTest) else None,
         no_self_test=vector if isinstance(vector, str) else "",
+        options=asked_options(request),
     )
 
 

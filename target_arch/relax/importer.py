@@ -39,6 +39,7 @@ from target_arch.relax.operators.finder import find_operators
 from target_arch.relax.operators.program import RelaxProgram
 from target_arch.relax.readers.asked_states import asked_states
 from target_arch.relax.readers.source import Imported, content_kind
+from target_arch.soc import shipped_socs
 
 NO_STATES: Mapping[str, str] = MappingProxyType({})
 
@@ -49,6 +50,7 @@ _NAMES = {
     "pt2": "a saved torch.export program",
     "relax": "a Relax module",
 }
+_SWAPPED = "that is a SoC: name the model first, and the SoC after it"
 
 
 @frozen(kw_only=True)
@@ -120,7 +122,8 @@ def _checked(path: Path) -> _Checked:
     try:
         data = path.read_bytes()
     except FileNotFoundError:
-        raise model_error("model-not-found", path, "there is no such file") from None
+        hint = _SWAPPED if str(path) in shipped_socs() else None
+        raise model_error("model-not-found", path, "there is no such file", hint) from None
     except IsADirectoryError:
         raise model_error("model-not-found", path, "this is a folder, not a model file") from None
     except OSError as error:
@@ -130,7 +133,7 @@ def _checked(path: Path) -> _Checked:
             "model-type",
             path,
             f"extension `{path.suffix}` is not one of a model",
-            "known are `.onnx`, `.pt2`, `.relax` and `.tflite`",
+            _SWAPPED if path.suffix == ".toml" else "known are `.onnx`, `.pt2`, `.relax` and `.tflite`",
         )
     if not data:
         raise model_error("model-empty", path, "the file is empty", "copy or export the model again")

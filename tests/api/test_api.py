@@ -1,6 +1,7 @@
 """The names for programs: text or paths, values that show themselves, mistakes as diagnostics."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -100,6 +101,20 @@ def test_a_verified_bundle_is_kept(model: Path, tmp_path: Path) -> None:
         "relu_0",
         "add_1",
     ]
+
+
+def test_arguments_of_other_types_are_diagnostics(model: Path, made: Compilation, bundle: Bundle) -> None:
+    """These were a TypeError, a ValueError, a KeyError and an AttributeError."""
+    mistakes: list[tuple[Any, str]] = [
+        (lambda: bundle.verify(model, count="x"), "option `count` is 'x', and takes `int`"),
+        (lambda: bundle.verify(model, seed=-1), "`count` is at least 1 and `seed` at least 0, not 50 and -1"),
+        (lambda: target_arch.compile_models(["m.onnx"], "zynq_edge"), "takes `Sequence[tuple[Any"),
+        (lambda: target_arch.compile(model, "zynq_edge", targets=["c"]), "has no target_arch `c`"),
+        (lambda: made.explain(3), "option `operator` is 3, and takes `str`"),
+    ]
+    for call, said in mistakes:
+        with pytest.raises(target_arch.DiagnosticError, match=re.escape(said)):
+            call()
 
 
 def test_mistakes_are_diagnostics(made: Compilation, bundle: Bundle) -> None:

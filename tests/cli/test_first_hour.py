@@ -30,6 +30,53 @@ def test_model_and_soc_swapped(model: Path, capsys: Capture) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        ("zynq_edge", "there is no such file [model-not-found]"),
+        ("chip.toml", "extension `.toml` is not one of a model [model-type]"),
+    ],
+)
+def test_a_soc_where_the_model_belongs(named: str, said: str, tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "chip.toml").write_text("schema = 1\n")
+    place = named if named == "zynq_edge" else str(tmp_path / named)
+    assert main(["operators", place]) == 2
+    assert capsys.readouterr().err == (
+        f"{place}: error: {said}\nhint: that is a SoC: name the model first, and the SoC after it\n"
+    )
+
+
+def test_float16_weights_beside_float32_values(tmp_path: Path, capsys: Capture) -> None:
+    """onnxruntime refuses such a file, and it was compiled without a word."""
+    weights = helper.make_tensor("w", 10, (4, 2), [0.5] * 8)
+    model = onnx_model([helper.make_node("MatMul", ["x", "w"], ["y"])], {"x": (1, 4)}, {"y": (1, 2)})
+    model.graph.initializer.append(weights)
+    path = save(model, tmp_path / "mixed.onnx")
+    assert main(["partition", str(path), "--soc", "zynq_edge"]) == 2
+    assert capsys.readouterr().err.endswith(
+        f"{path}: error: input `B` of a `MatMul` is float16, and its other inputs are not [model-damaged]\n"
+        "hint: cast one of them, and export it again\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--memory", "sram=1KiB"],
+        ["--require", "relu=host_cpu", "--forbid", "*=dsp_cpu"],
+        ["--target", "dsp_cpu", "--planner", "search,nodes=300", "--exact"],
+        ["--lowering-order", "program", "--divide", "auto"],
+        ["--lowering-order", "s-tir=program", "--frames", "2"],
+        ["--mode", "ddr_only", "--optimize", "size", "--io", "caller", "--partitioning-order", "dsp_cpu"],
+    ],
+)
+def test_a_bundle_knows_its_options(options: list[str], model: Path, tmp_path: Path) -> None:
+    """Comparing its operators compiles it again, which wanted the options again."""
+    bundle = str(tmp_path / "bundle")
+    assert main(["compile", str(model), "--soc", "zynq_edge", "-o", bundle, *options]) == 0
+    assert main(["verify", str(model), "--bundle", bundle, "--layers", "--count", "1"]) == 0
+
+
 def test_a_bandwidth_in_bits() -> None:
     text = 'schema = 1\nname = "a"\n[memory.ddr]\nbase = 0\nsize = "1 MiB"\nread_bandwidth = "66 Mbit/s"\n'
     with pytest.raises(DiagnosticError) as fault:

@@ -308,6 +308,20 @@ def model_options(arguments: argparse.Namespace) -> dict[str, Any]:
     return _values(MODEL, arguments, None)
 
 
+def without_defaults(arguments: argparse.Namespace) -> argparse.Namespace:
+    """The arguments with None for those of a compilation that say no more than their absence does."""
+    rows = [row for row in (*MODEL, *PLAN, *BUNDLE) if row.name]
+    values = {row.attribute: (getattr(arguments, row.attribute, None), row.argument) for row in rows}
+    usual = [name for name, (value, about) in values.items() if value in (None, False, about.get("default"))]
+    return argparse.Namespace(**{**vars(arguments), **dict.fromkeys(usual)})
+
+
+def merged(recorded: "CompileOptions", asked: "CompileOptions") -> "CompileOptions":
+    """Recorded options, and in their place those that were asked for."""
+    chosen = {name: value for name, value in asked.items() if name != "targets" or value}
+    return cast("CompileOptions", {**recorded, **chosen})
+
+
 def _read(
     rows: tuple[OptionRow, ...], arguments: argparse.Namespace, chosen: "Selection"
 ) -> "CompileOptions":

@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from target_arch.cli.arguments import soc_argument
 from target_arch.cli.arguments.option_texts import input_ranges
-from target_arch.cli.arguments.options import DEFAULT_MODE
+from target_arch.cli.arguments.options import without_defaults
 from target_arch.cli.arguments.targets import selection
 from target_arch.cli.commands.compile import compiled, named_files
 from target_arch.cli.text.output import data, json_data, progress, unwritable, write_text
 from target_arch.diagnostics import DiagnosticError, refusal
-from target_arch.plan.constants_form import ConstantsForm
-from target_arch.plan.goal import Goal
 from target_arch.plan.model import file_name
 from target_arch.plan.printed.reasoning import duration
 
@@ -198,22 +196,16 @@ def _with_operators(bundle: "Bundle", options: argparse.Namespace) -> "Bundle":
 
 def compiled_again(bundle: "Bundle", options: argparse.Namespace) -> "Compilation":
     """The models that the options name, compiled as the first model of a bundle was: with its SoC file, and
-    these options.
+    the options that its manifest records, beside these.
     """
+    from target_arch.api.recorded import recorded_options
+
     manifest = bundle.manifest
-    model = manifest.models[0]
     again = argparse.Namespace(**vars(options))
     again.soc = str(bundle.directory / f"{manifest.soc}.toml")
     again.selection = selection(again, soc_argument.found(again))
-    again.port, again.name = manifest.port, options.name or model.name
-    if options.mode == DEFAULT_MODE:
-        again.mode = manifest.mode
-    if options.optimize == Goal.BALANCED:
-        again.optimize = manifest.optimize
-    if model.simplification is None:
-        again.keep = "dead"
-    again.constants = ConstantsForm.TEXT if manifest.weights is None else manifest.weights.constants
-    return compiled(again)
+    again.name = options.name or manifest.models[0].name
+    return compiled(without_defaults(again), recorded_options(manifest))
 
 
 def _require_operators(made: "Compilation", options: argparse.Namespace) -> None:

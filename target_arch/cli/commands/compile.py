@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from target_arch.cli.arguments.options import OF_MODELS, bundle_options
+from target_arch.cli.arguments.options import OF_MODELS, bundle_options, merged
 from target_arch.cli.arguments.parser import DUMPS
 from target_arch.cli.arguments.targets import configured
 from target_arch.cli.text.output import data, note, progress
@@ -14,6 +14,7 @@ from target_arch.diagnostics import refusal
 if TYPE_CHECKING:
     from target_arch.api.compilation import Compilation
     from target_arch.api.model_outcome import ModelOutcome
+    from target_arch.api.options import CompileOptions
 
 
 def compile(options: argparse.Namespace) -> int:
@@ -34,9 +35,9 @@ def compile(options: argparse.Namespace) -> int:
     return 0
 
 
-def compiled(options: argparse.Namespace) -> "Compilation":
-    """The compilation of the models that the arguments name. Prints a note for each record of `--tuning-db`
-    that chooses nothing.
+def compiled(options: argparse.Namespace, recorded: "CompileOptions | None" = None) -> "Compilation":
+    """The compilation of the models that the arguments name, with the `recorded` options where an argument
+    says nothing. Prints a note for each record of `--tuning-db` that chooses nothing.
     """
     _require_several_for_arenas(options)
     progress(f"planning {', '.join(options.models)}")
@@ -45,7 +46,7 @@ def compiled(options: argparse.Namespace) -> "Compilation":
     chosen = configured(options)
     files = [named_file(given) for given in options.models]
     models = [
-        (path, bundle_options(_options_of(options, files, number), chosen))
+        (path, merged(recorded or {}, bundle_options(_options_of(options, files, number), chosen)))
         for number, (_, path) in enumerate(files)
     ]
     made = compile_models(models, chosen.soc, arenas=options.arenas or "shared", name=options.name)

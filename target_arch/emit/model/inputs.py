@@ -17,6 +17,7 @@ from target_arch.plan.goal import Goal
 from target_arch.plan.inputs.shapes import AS_IN_FILE, InputShapes
 from target_arch.plan.kernels import Kernel
 from target_arch.plan.lowered import Lowered
+from target_arch.plan.manifest.model import OptionsEntry
 from target_arch.plan.memory import Buffer, BufferKind
 from target_arch.plan.model import DTYPE_BYTES, Model, Tensor
 from target_arch.plan.model_pools import ModelPools
@@ -55,7 +56,7 @@ class Member:
     """One model of a bundle, planned. `tuning` are the records that its kernels could take schedules from.
 
     `input_shapes` were asked for where its file leaves dimensions open; `no_self_test` says why it has no
-    `self_test`.
+    `self_test`. `options` are those that it was planned with, where one is not the default.
     """
 
     model: Model
@@ -64,6 +65,7 @@ class Member:
     input_shapes: InputShapes = AS_IN_FILE
     self_test: SelfTest | None = None
     no_self_test: str = ""
+    options: OptionsEntry | None = None
 
     @property
     def name(self) -> str:

@@ -51,6 +51,34 @@ class InputShapesEntry:
 
 
 @frozen(kw_only=True)
+class OptionsEntry:
+    """The options that a model was planned with, by their names in Python, but for those that are files; a
+    key is missing where the option has its default.
+    """
+
+    memory_limits: Annotated[
+        Mapping[str, int] | None, "the most bytes that models may take of a memory", WHERE_THERE
+    ] = None
+    require: Annotated[Mapping[str, str] | None, "where an operator must be", WHERE_THERE] = None
+    prefer: Annotated[Mapping[str, str] | None, "where it is if possible", WHERE_THERE] = None
+    forbid: Annotated[Mapping[str, tuple[str, ...]] | None, "where it must not be", WHERE_THERE] = None
+    targets: Annotated[tuple[str, ...] | None, "the only target_archs beside the host", WHERE_THERE] = None
+    order: Annotated[tuple[str, ...] | None, "the partitioning order", WHERE_THERE] = None
+    lowering_order: Annotated[
+        Mapping[str, str] | None,
+        "the policy, or partitions with commas, of each phase; of all phases where it is empty",
+        WHERE_THERE,
+    ] = None
+    states: Annotated[
+        Mapping[str, str] | None, "inputs, and the outputs that are their next values", WHERE_THERE
+    ] = None
+    frames: Annotated[str | None, "how many may be in flight, or `auto`", WHERE_THERE] = None
+    divide: Annotated[str | None, "`auto` where operators could be divided", WHERE_THERE] = None
+    exact: Annotated[bool | None, "true where a solver went on after the search", WHERE_THERE] = None
+    planner: Annotated[str | None, "the algorithm of the memory plan and its limits", WHERE_THERE] = None
+
+
+@frozen(kw_only=True)
 class SelfTestEntry:
     """The self-test of a model, or why it has none."""
 
@@ -376,6 +404,11 @@ class ModelEntry:
     verification: Annotated[VerificationEntry | None, "the result of `verify`; null until it has run"]
     frames: Annotated[
         FramesEntry | None, "[frames in flight](frames.md); missing where none were asked for", WHERE_THERE
+    ] = None
+    options: Annotated[
+        OptionsEntry | None,
+        "the options that it was planned with; missing where all are defaults",
+        WHERE_THERE,
     ] = None
 
     def contradictions(self) -> Iterator[tuple[Path, str]]:

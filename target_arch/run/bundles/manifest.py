@@ -123,7 +123,7 @@ def require_same(directory: Path, files: Mapping[str, bytes]) -> None:
         message = (
             f"was compiled with other options, another model or another version: `{other[0]}` is another"
         )
-        hint = "give the options that it was compiled with, or compile it again"
+        hint = "give the options and files, such as costs, that it was compiled with, or compile it again"
         raise refusal("another-compilation", directory, message, hint)
 
 

@@ -20,7 +20,7 @@ from target_arch.relax.readers.onnx.rewriting.graph import OnnxGraph
 from target_arch.relax.readers.onnx.rewriting.inputs import fix_inputs
 from target_arch.relax.readers.onnx.rewriting.opset import raise_opset
 from target_arch.relax.readers.onnx.rewriting.padding import state_padding
-from target_arch.relax.readers.onnx.rewriting.shapes import infer_shapes
+from target_arch.relax.readers.onnx.rewriting.shapes import infer_shapes, require_types
 
 
 def normal_form(
@@ -30,6 +30,7 @@ def normal_form(
     takes an operator. Raises DiagnosticError where the model is not consistent, or an input stays open.
     """
     graph = OnnxGraph.of(inlined(model))
+    require_types(path, graph.model)
     without_contributed(graph)
     fix_inputs(path, graph, wanted)
     state_defaults(graph, is_known)

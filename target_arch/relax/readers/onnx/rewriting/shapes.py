@@ -1,5 +1,6 @@
 """Shapes of all tensors, inferred by ONNX."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,22 @@ def infer_shapes(path: Path, graph: OnnxGraph, wanted: InputShapes) -> None:
         raise model_error("model-damaged", path, _contradiction(error), "export the model again") from None
 
 
+def require_types(path: Path, model: Any) -> None:
+    """DiagnosticError where an operator has inputs of types that ONNX does not let it mix, as float16 weights
+    beside float32 values.
+    """
+    try:
+        onnx.shape_inference.infer_shapes(model, check_type=True)
+    except _FAILURES as error:
+        mixed = _MIXED.search(str(error))
+        if mixed is None:
+            return  # what else is wrong is said when shapes are inferred
+        operator, place, kind = mixed.groups()
+        message = f"input `{place}` of a `{operator}` is {kind}, and its other inputs are not"
+        raise model_error("model-damaged", path, message, "cast one of them, and export it again") from None
+
+
+_MIXED = re.compile(r"op_type:(\w+)[^)]*\): (\w+) has inconsistent type tensor\((\w+)\)")
 _FAILURES = (onnx.shape_inference.InferenceError, RuntimeError, ValueError)
 
 
