@@ -1,0 +1,123 @@
+"""Random tasks, and a judge that tries to make one of their jobs late.
+
+The judge simulates worst times: for each task the release of all that are as urgent or more at once, just
+after the longest step of one that is less urgent began, and random offsets. It knows the analysis only as the
+length of the busy period that it looks at.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from random import Random
+
+from attrs import evolve
+
+from target_arch.plan.workloads.tasks import TaskStep, TaskWait, TaskWork, TimedTask
+from target_arch.plan.workloads.workload import Timing
+from target_arch.stages.workloads.alone import JobClock
+from target_arch.stages.workloads.response import analysis
+from target_arch.stages.workloads.simulation import Release, periodic, simulated
+
+_MILLISECOND = 10**9
+
+
+def random_tasks(random: Random) -> list[TimedTask]:
+    """Two to ten tasks on a host and up to six instances or channels, busy for 30 to 100 % of the time, with
+    periods from 5 to 500 ms. One in ten has the priority of another, which else go by deadlines.
+    """
+    count, load = random.randint(2, 10), random.uniform(0.3, 1.0)
+    lines = [f"instance{number}" for number in range(random.randint(0, 6))]
+    shares = [random.random() for _ in range(count)]
+    drafts = []
+    for share in shares:
+        period = int(_MILLISECOND * 10 ** random.uniform(0.7, 2.7))
+        cost = max(1000, int(period * load * share / sum(shares)))
+        part = random.uniform(0.6, 1) if random.random() < 0.5 else 1
+        drafts.append((max(int(part * period), cost), period, cost))
+    tasks = list[TimedTask]()
+    for number, (deadline, period, cost) in enumerate(sorted(drafts)):
+        priority = tasks[-1].timing.priority if tasks and random.random() < 0.1 else count - number
+        jitter = int(random.choice((0, 0, 0.05, 0.1)) * period)
+        timing = Timing(period=period, deadline=deadline, jitter=jitter, priority=priority)
+        tasks.append(TimedTask(name=f"task{number}", timing=timing, steps=random_steps(random, cost, lines)))
+    return tasks
+
+
+def random_steps(random: Random, cost: int, lines: Sequence[str]) -> tuple[TaskStep, ...]:
+    """Steps on the host and on timelines, that take so long together."""
+    steps, counts = list[TaskStep](), Counter[str]()
+    parts = [random.random() ** 2 + 0.02 for _ in range(random.randint(1, 12))]
+    for part in parts:
+        takes, where = max(1, int(cost * part / sum(parts))), random.choice(["", *lines])
+        steps.append(TaskWork(takes=takes, timeline=where))
+        if where:
+            counts[where] += 1
+            if random.random() < 0.7:
+                steps.append(TaskWait(timeline=where, value=counts[where]))
+    return tuple(steps)
+
+
+def broken(tasks: Sequence[TimedTask], random: Random, tries: int) -> bool:
+    """Whether a job was late in the simulation with worst times."""
+    return any(
+        simulated(tasks, releases).late
+        for releases in (*phasings(tasks), *(_random(tasks, random) for _ in range(tries)))
+    )
+
+
+def late_with_less(tasks: Sequence[TimedTask], random: Random) -> bool:
+    """Whether a job was late where steps took less than their worst time."""
+
+    def takes(task: int, step: int, worst: int) -> int:
+        return int(worst * random.uniform(0.2, 1))
+
+    return simulated(tasks, _random(tasks, random), takes).late > 0
+
+
+def _random(tasks: Sequence[TimedTask], random: Random) -> list[list[Release]]:
+    until = 5 * max(task.timing.period for task in tasks)
+    moved = (
+        evolve(task, timing=evolve(task.timing, offset=random.randrange(task.timing.period)))
+        for task in tasks
+    )
+    return [
+        periodic(task, until, lambda _, most=task.timing.jitter: random.randint(0, most)) for task in moved
+    ]
+
+
+def phasings(tasks: Sequence[TimedTask]) -> Iterator[list[list[Release]]]:
+    """Releases that are likely the worst for some task: all that are as urgent or more come at once, late by
+    their whole jitter, just after the longest step of one that is less urgent began.
+
+    As many jobs of each follow as may come in one busy period.
+    """
+    answers = analysis(tasks).responses
+    for number, task in enumerate(tasks):
+        longest = max(each.timing.period + each.timing.jitter for each in tasks)
+        window = longest + (answers[number].worst or 4 * longest)
+        level = task.timing.priority
+        lower = [
+            other
+            for other, each in enumerate(tasks)
+            if each.timing.priority < level and answers[other].times.longest == answers[number].blocked
+        ]
+        yield [
+            _at_once(each, window)
+            if each.timing.priority >= level
+            else [_begun_before(each, answers[other].times.longest_step)]
+            if other in lower[:1]
+            else []
+            for other, each in enumerate(tasks)
+        ]
+
+
+def _at_once(task: TimedTask, window: int) -> list[Release]:
+    period, jitter = task.timing.period, task.timing.jitter
+    return [(due, max(due, 0)) for due in range(-jitter, window, period)]
+
+
+def _begun_before(task: TimedTask, step: int) -> Release:
+    """The release with which a step of a job begins just before 0, if nothing else runs."""
+    clock = JobClock()
+    for before in task.steps[:step]:
+        clock.execute(before)
+    return -clock.now - 1, -clock.now - 1

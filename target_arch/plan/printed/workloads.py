@@ -1,0 +1,92 @@
+"""The printed form of workloads: response times, what would help, and the table of times."""
+
+from target_arch.plan.printed.reasoning import duration
+from target_arch.plan.printed.text import table
+from target_arch.plan.workloads.answers import Analysis, Change, HelpfulChange, Response, TimeTable
+from target_arch.plan.workloads.workload import Overload, Schedule, Timing
+
+_PICO = 1e12
+
+
+def verdict(analysis: Analysis) -> str:
+    """One line: `schedulable: kws 3.1 of 33 ms, …`, or the tasks with jobs that may be late."""
+    late = [each for each in analysis.responses if not each.met]
+    if not late:
+        return f"schedulable: {', '.join(map(_of_deadline, analysis.responses))}\n"
+    return f"not schedulable: {', '.join(map(_of_deadline, late))}\n"
+
+
+def response_times(analysis: Analysis) -> str:
+    """The verdict, a line for each task, and what would help."""
+    head = ("model", "due", "deadline", "priority", "run", "longest step", "worst response", "of it blocked")
+    rows = [
+        (
+            each.task.name,
+            _due(each.task.timing),
+            duration(each.task.timing.deadline / _PICO),
+            str(each.task.timing.priority) if analysis.schedule is Schedule.PRIORITIES else "",
+            duration(each.times.cost / _PICO),
+            duration(each.times.longest / _PICO),
+            _worst(each) + ("" if each.met else ", late"),
+            f"{duration(each.blocked / _PICO)} by {each.blocker}" if each.blocked else "",
+        )
+        for each in analysis.responses
+    ]
+    by = "priorities" if analysis.schedule is Schedule.PRIORITIES else "a table of times"
+    said = f"{len(rows)} models by {by}; busy for {analysis.load:.1%} of the time at most\n"
+    helps = "".join(f"would help: {remedy(analysis, each)}\n" for each in analysis.remedies)
+    return verdict(analysis) + said + table(head, rows, (2, 3, 4, 5, 6)) + helps
+
+
+def remedy(analysis: Analysis, change: HelpfulChange) -> str:
+    """A change that helps, as a clause."""
+    response = analysis.responses[change.task]
+    name, limit, times = response.task.name, duration(change.limit / _PICO), response.times
+    match change.change:
+        case Change.PRIORITIES:
+            return "priorities by deadlines, the shortest one first"
+        case Change.STEP:
+            now = f"{duration(times.longest / _PICO)} (step {times.longest_step})"
+            return f"a longest step of `{name}` of {limit} instead of {now}"
+        case Change.COST:
+            where = times.where or "the host"
+            said = f"{duration(times.busy / _PICO)} of it on {where}"
+            return f"a run of `{name}` of {limit} instead of {duration(times.cost / _PICO)}, {said}"
+        case _:
+            return f"a {change.change} of `{name}` of {limit}"
+
+
+def time_table(times: TimeTable, names: tuple[str, ...]) -> str:
+    """A line for each slot."""
+    rows = [
+        (
+            str(number),
+            duration(slot.start / _PICO),
+            duration(slot.end / _PICO),
+            names[slot.task],
+            duration(slot.due / _PICO),
+            f"{slot.first} to {slot.past - 1}",
+        )
+        for number, slot in enumerate(times.slots)
+    ]
+    said = f"{len(rows)} slots of {duration(times.hyperperiod / _PICO)}\n"
+    return said + table(("slot", "from", "to", "model", "due", "steps"), rows, (0, 1, 2, 4))
+
+
+def _of_deadline(response: Response) -> str:
+    return f"{response.task.name} {_worst(response)} of {duration(response.task.timing.deadline / _PICO)}"
+
+
+def _worst(response: Response) -> str:
+    return "without limit" if response.worst is None else duration(response.worst / _PICO)
+
+
+def _due(timing: Timing) -> str:
+    said = f"every {duration(timing.period / _PICO)}"
+    if timing.demand:
+        said = f"on demand, {duration(timing.period / _PICO)} apart"
+    if timing.offset:
+        said += f" from {duration(timing.offset / _PICO)}"
+    if timing.jitter:
+        said += f", {duration(timing.jitter / _PICO)} late at most"
+    return said if timing.overload is Overload.SKIP else f"{said}; {timing.overload}"

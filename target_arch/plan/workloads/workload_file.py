@@ -1,0 +1,175 @@
+"""Read workload files: TOML that names models and says when they run.
+
+Every mistake of a file is reported at once, at its place. Tests:
+`tests/plan/workloads`.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path as File
+from typing import Any
+
+from attrs import define, evolve
+
+from target_arch.diagnostics import DiagnosticError
+from target_arch.plan.workloads.workload import (
+    MICROSECOND,
+    Overload,
+    Schedule,
+    TimedModel,
+    Timing,
+    Workload,
+)
+from target_arch.soc.faults import Fault, Path
+from target_arch.soc.files.tables import TableDraft, named_tables, table_values
+from target_arch.soc.files.toml_file import document, placed, read_text
+from target_arch.soc.schema.fields import Key
+from target_arch.soc.schema.kinds import Integer, OneOf, Quantity, Text, out_of_range, wrong_type
+from target_arch.soc.units import TIME
+
+WORKLOAD_FILE = "workload file"
+SCHEMA = 1
+_PICO = 10**12
+_HOUR = 3600.0
+_MOST_PRIORITY = 255
+
+_PERIOD = Quantity(what="time", units=TIME, most=_HOUR)
+_MOMENT = Quantity(what="time", units=TIME, most=_HOUR, zero=True)
+_TOP = (
+    Key(name="schedule", kind=OneOf(words=tuple(Schedule)), help="priorities, or a table of times"),
+    Key(name="overhead", kind=_MOMENT, help="host time that each step takes beside its own"),
+)
+_MODEL = (
+    Key(name="file", kind=Text(), required=True, help="the model file"),
+    Key(name="on", kind=OneOf(words=("demand",)), help="jobs are released when the program asks"),
+    Key(name="period", kind=_PERIOD, required=True, help="between two jobs; on demand at least"),
+    Key(name="deadline", kind=_PERIOD, help="from when a job is due until it is over"),
+    Key(name="offset", kind=_MOMENT, help="of the first job"),
+    Key(name="jitter", kind=_MOMENT, help="from when a job is due until it is released, at most"),
+    Key(name="priority", kind=Integer(least=0, most=_MOST_PRIORITY), help="larger ones go first"),
+    Key(name="overload", kind=OneOf(words=tuple(Overload)), help="where the job before is not over"),
+)
+_TIMES = ("period", "deadline", "offset", "jitter")
+
+
+def read_workload(file: File) -> Workload:
+    """The workload of a file. Raises DiagnosticError with every mistake in it."""
+    hint = "write a workload file that names the model in a table `[model.NAME]`"
+    text = read_text(file, str(file), WORKLOAD_FILE, None, hint)
+    return parse_workload(text, str(file), file.parent)
+
+
+def parse_workload(text: str, path: str, folder: File = File()) -> Workload:
+    """The workload that a text describes; `path` is its name in messages, files are relative to `folder`.
+    Raises DiagnosticError.
+    """
+    values = document(text, path, WORKLOAD_FILE)
+    reading = _Reading(values=values, folder=folder, name=File(path).stem)
+    workload = reading.workload()
+    if reading.faults or workload is None:
+        raise DiagnosticError(placed(reading.faults, path, text, WORKLOAD_FILE))
+    return workload
+
+
+@define(kw_only=True)
+class _Reading(TableDraft):
+    """A document, and the faults in it so far."""
+
+    values: Mapping[str, Any]
+    folder: File
+    name: str
+
+    def workload(self) -> Workload | None:
+        """The workload; faults are collected."""
+        if self.values.get("schema") != SCHEMA:
+            said = "this file has no `schema` that is read here"
+            self._fault("schema-version", ("schema",), said, f"this version reads `schema = {SCHEMA}`")
+            return None
+        top = table_values((), self.values, _TOP, self, ("schema", "margin", "model"))
+        schedule = Schedule(top.get("schedule", Schedule.PRIORITIES))
+        margin, overhead = self._margin(), round(top.get("overhead", 0.0) * _PICO)
+        tables = named_tables(self.values, "model", self, required=True)
+        if not tables and not self.faults:
+            self._fault("no-models", ("model",), "the file names no model", "`[model.NAME]` with `file = …`")
+        models = [self._model(name, table, schedule) for name, table in tables]
+        self._priorities(tables)
+        if self.faults:
+            return None
+        ranked = _ranked([each for each in models if each is not None], tables)
+        return Workload(name=self.name, models=ranked, schedule=schedule, margin=margin, overhead=overhead)
+
+    def _margin(self) -> float:
+        """The part of an estimate that a worst time has on top."""
+        value = self.values.get("margin", Workload(name="", models=()).margin)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            wrong_type(("margin",), "a number", value, self.faults)
+        elif not 0 <= value <= 100:
+            out_of_range(("margin",), "`margin` must be from 0 to 100", self.faults)
+        else:
+            return float(value)
+        return 0.0
+
+    def _model(self, name: str, table: Mapping[str, Any], schedule: Schedule) -> TimedModel | None:
+        path, before = ("model", name), len(self.faults)
+        values = table_values(path, table, _MODEL, self)
+        times = {key: self._whole((*path, key), values[key]) for key in _TIMES if key in values}
+        file = self.folder / values.get("file", "")
+        if "file" in values and not file.is_file():
+            self._fault("model-not-found", (*path, "file"), f"there is no file `{file}`")
+        if len(self.faults) > before:
+            return None
+        timing = Timing(
+            **{"deadline": times["period"], **times},
+            priority=values.get("priority", 0),
+            demand="on" in values,
+            overload=values.get("overload", Overload.SKIP),
+        )
+        self._consistent(path, timing, schedule)
+        return TimedModel(name=name, file=file, timing=timing)
+
+    def _whole(self, path: Path, seconds: float) -> int:
+        """Picoseconds of a time; a fault where it is no number of microseconds."""
+        time = round(seconds * _PICO)
+        if time % MICROSECOND:
+            said = f"`{path[-1]}` must be a whole number of microseconds"
+            self._fault("bad-timing", path, said, "the runtime counts them")
+        return time
+
+    def _consistent(self, path: Path, timing: Timing, schedule: Schedule) -> None:
+        if timing.deadline > timing.period and timing.overload is not Overload.QUEUE:
+            said = "`deadline` is longer than `period`, and no job may wait"
+            self._fault("bad-timing", (*path, "deadline"), said, 'write `overload = "queue"`')
+        if timing.jitter >= timing.deadline:
+            said = "`jitter` must be shorter than the deadline"
+            self._fault("bad-timing", (*path, "jitter"), said)
+        if timing.demand and timing.offset:
+            said = "`offset` means nothing on demand: the program says when"
+            self._fault("bad-timing", (*path, "offset"), said)
+        if schedule is Schedule.TABLE and timing.demand:
+            said = "a table has no time for what comes on demand"
+            self._fault("bad-timing", (*path, "on"), said, 'write `schedule = "priorities"`')
+
+    def _priorities(self, tables: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
+        """Faults where some models have a priority, and others none."""
+        without = [name for name, table in tables if "priority" not in table]
+        if without and len(without) < len(tables):
+            said = f"`{without[0]}` has no `priority`, and others have one"
+            hint = "give one to all, or to none: then a shorter deadline goes first"
+            self._fault("bad-timing", ("model", without[0]), said, hint, at_key=True)
+
+    def _fault(
+        self, rule: str, path: Path, message: str, hint: str | None = None, *, at_key: bool = False
+    ) -> None:
+        self.faults.append(Fault(rule=rule, path=path, message=message, hint=hint, at_key=at_key))
+
+
+def _ranked(
+    models: Sequence[TimedModel], tables: Sequence[tuple[str, Mapping[str, Any]]]
+) -> tuple[TimedModel, ...]:
+    """The models with priorities: those given, or by deadline, the shortest one first."""
+    if any("priority" in table for _, table in tables):
+        return tuple(models)
+    order = sorted({each.timing.deadline for each in models}, reverse=True)
+    return tuple(
+        evolve(each, timing=evolve(each.timing, priority=order.index(each.timing.deadline) + 1))
+        for each in models
+    )

@@ -1,0 +1,1 @@
+"""Workloads: worst times of tasks, response-time analysis, simulation, tables of times."""

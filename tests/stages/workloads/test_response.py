@@ -1,0 +1,107 @@
+"""Response times: hand-made tasks against the textbook, and random ones against the simulation."""
+
+from collections.abc import Callable
+from random import Random
+
+import pytest
+
+from conformance.tasks import broken, late_with_less, random_tasks
+from target_arch.plan.printed.workloads import response_times
+from target_arch.plan.workloads.answers import Change
+from target_arch.plan.workloads.tasks import TaskStep, TaskWait, TaskWork, TimedTask
+from target_arch.plan.workloads.workload import Timing
+from target_arch.stages.workloads.alone import task_times
+from target_arch.stages.workloads.remedies import advised
+from target_arch.stages.workloads.response import analysis, preempts
+
+_MS = 10**9
+
+
+def task(
+    name: str, period: int, priority: int, *steps: TaskStep, deadline: int = 0, jitter: int = 0
+) -> TimedTask:
+    timing = Timing(
+        period=period * _MS, deadline=(deadline or period) * _MS, jitter=jitter * _MS, priority=priority
+    )
+    return TimedTask(name=name, timing=timing, steps=steps)
+
+
+def host(*milliseconds: int) -> tuple[TaskWork, ...]:
+    return tuple(TaskWork(takes=each * _MS) for each in milliseconds)
+
+
+def worst(*tasks: TimedTask) -> list[float | None]:
+    return [None if each.worst is None else each.worst / _MS for each in analysis(tasks).responses]
+
+
+def test_preemptive_tasks_of_small_steps() -> None:
+    """Periods 7, 12, 20 and costs 3, 3, 5: 3, 6 and 20 in the literature; steps of 1 add a blocking of 1."""
+    ones = [host(*[1] * count) for count in (3, 3, 5)]
+    tasks = [task(f"t{n}", period, 3 - n, *ones[n]) for n, period in enumerate((7, 12, 20))]
+    assert worst(*tasks) == [4.0, 7.0, 20.0]
+
+
+def test_the_longest_step_of_a_less_urgent_task_blocks() -> None:
+    assert worst(task("a", 10, 2, *host(2)), task("b", 50, 1, *host(1, 6, 2))) == [8.0, 11.0]
+
+
+def test_what_is_in_flight_blocks_too() -> None:
+    flying = (TaskWork(takes=5 * _MS, timeline="npu"), *host(1), TaskWait(timeline="npu", value=1))
+    below = task("b", 50, 1, *flying)
+    assert worst(task("a", 20, 2, *host(2)), below) == [7.0, 8.0]
+    times = task_times(below)
+    assert (times.cost, times.longest, times.drained, times.serial) == (5 * _MS, 5 * _MS, 5 * _MS, _MS)
+
+
+def test_jitter_is_part_of_a_response() -> None:
+    assert worst(task("a", 10, 2, *host(2), jitter=3), task("b", 30, 1, *host(1, 1))) == [6.0, 4.0]
+
+
+def test_equal_priorities_run_in_the_order_of_release() -> None:
+    a, b = task("a", 10, 1, *host(2, 2)), task("b", 10, 1, *host(1, 2))
+    assert worst(a, b) == [7.0, 7.0]
+    assert not preempts(a, b)
+
+
+def test_jobs_that_wait_for_the_one_before_are_looked_at() -> None:
+    """The second job of the less urgent task is the late one: its last step holds up nobody else."""
+    a = task("a", 7, 2, *host(3))
+    b = task("b", 10, 1, *host(2, 3), deadline=12)
+    assert worst(a, b) == [6.0, 8.0]
+
+
+def test_too_much_work_has_no_limit() -> None:
+    assert worst(task("a", 4, 2, *host(2)), task("b", 6, 1, *host(3))) == [5.0, None]
+
+
+def test_a_single_step_is_never_preempted() -> None:
+    a, b = task("a", 10, 2, *host(1)), task("b", 20, 1, *host(3))
+    assert not preempts(a, b)
+    assert worst(a, b) == [4.0, 4.0]
+
+
+def test_what_would_help(golden: Callable[[str, str], None]) -> None:
+    a = task("vww", 66, 1, *host(4, 20, 4), deadline=60)
+    b = task("kws", 33, 2, *host(2, 3), deadline=20)
+    answer = advised([a, b])
+    assert [each.change for each in answer.remedies] == [
+        Change.DEADLINE,
+        Change.PERIOD,
+        Change.STEP,
+    ]
+    golden("would_help", response_times(answer))
+
+
+def test_what_fits_needs_no_help(golden: Callable[[str, str], None]) -> None:
+    a = task("vww", 66, 1, *host(4, 10, 4), deadline=60)
+    b = task("kws", 33, 2, *host(2, 3), deadline=20)
+    golden("schedulable", response_times(advised([a, b])))
+
+
+@pytest.mark.parametrize("seed", range(20_000, 20_100))
+def test_no_job_is_late_where_the_analysis_accepts(seed: int) -> None:
+    random = Random(seed)
+    tasks = random_tasks(random)
+    if analysis(tasks).schedulable:
+        assert not broken(tasks, random, 3)
+        assert not late_with_less(tasks, random)
