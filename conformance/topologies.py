@@ -10,6 +10,8 @@ The nets are small, with random weights: what counts is which operators meet. on
     qoperator      QLinearConv and its kin, uint8 activations
     dynamic        DynamicQuantizeLinear and MatMulInteger
     int16          QDQ with 16-bit activations
+    extended       as built, then as onnxruntime's optimizer writes it at level extended
+    qdq_extended, qoperator_extended, dynamic_extended   the same of these forms
 
 Every operator is compared by itself, too (`verify --layers`). A line for each net says `verifies`, `differs`
 or `refused`, and what was said. `--results` keeps each line, and a run goes on from what the file has;
@@ -37,7 +39,9 @@ from conformance.kept import Kept
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-FORMS = ("float", "qdq", "qdq_channels", "qoperator", "dynamic", "int16")
+_PLAIN = ("float", "qdq", "qdq_channels", "qoperator", "dynamic", "int16")
+_EXTENDED = {"extended": "float", **{f"{form}_extended": form for form in ("qdq", "qoperator", "dynamic")}}
+FORMS = (*_PLAIN, *_EXTENDED)
 VERDICTS = {0: "verifies", 1: "differs", 2: "refused"}
 
 
@@ -288,6 +292,10 @@ class Calibration:
 
 def written(model: Any, form: str, path: Path) -> None:
     """The model in that form, as a file."""
+    if form in _EXTENDED:
+        written(model, _EXTENDED[form], path)
+        extended(path)
+        return
     from onnxruntime.quantization import QuantFormat, QuantType, quantize_dynamic, quantize_static
 
     source = path.with_suffix(".float.onnx")
@@ -309,6 +317,17 @@ def written(model: Any, form: str, path: Path) -> None:
             weight_type=QuantType.QInt8,
             extra_options={"UseQDQContribOps": form == "int16"},
         )
+
+
+def extended(path: Path) -> None:
+    """Write a model again as onnxruntime's optimizer leaves it at level extended."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
+    options.optimized_model_filepath = str(path)
+    options.log_severity_level = 4
+    onnxruntime.InferenceSession(path.read_bytes(), options, providers=["CPUExecutionProvider"])
 
 
 def outcome(path: Path, make: Callable[[], None]) -> str:

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from target_arch.api.model_file import Model, model_file
-from target_arch.plan.inputs.shapes import InputShapes
+from target_arch.api.options import CompileOptions, Wish
+from target_arch.api.options import input_shapes as fixed_inputs
 from target_arch.registry import PlugIns
 from target_arch.relax.tvm_import import import_tvm
 
@@ -19,6 +20,8 @@ def operators(
     input_shapes: Mapping[str, Sequence[int]] | None = None,
     batch: int | None = None,
     input_values: Mapping[str, float] | None = None,
+    begin: Wish = (),
+    end: Wish = (),
     backend_dirs: Sequence[str | Path] = (),
 ) -> "Inventory":
     """The operators of a model by name: how often each is there, where first, and why it has no form,
@@ -30,8 +33,9 @@ def operators(
     import_tvm()
     from target_arch.relax.inventory import inventory
 
-    shapes = {name: tuple(shape) for name, shape in (input_shapes or {}).items()}
+    options = CompileOptions(
+        input_shapes=input_shapes or {}, batch=batch, input_values=input_values or {}, begin=begin, end=end
+    )
     plug_ins = PlugIns.discover(tuple(map(Path, backend_dirs)))
-    inputs = InputShapes(shapes=shapes, batch=batch, values=input_values or {})
     with model_file(model) as file:
-        return inventory(file, inputs, plug_ins.operators.converter)
+        return inventory(file, fixed_inputs(options), plug_ins.operators.converter)

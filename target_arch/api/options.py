@@ -8,6 +8,7 @@ from attrs import frozen
 
 from target_arch.api.option_types import require_options
 from target_arch.api.soc import described
+from target_arch.plan.inputs.cut import ModelCut
 from target_arch.plan.inputs.shapes import InputShapes
 from target_arch.plan.tuning import read_tuning
 from target_arch.registry import PlugIns
@@ -48,6 +49,10 @@ class CompileOptions(TypedDict, total=False):
     """The extent of an open first dimension."""
     input_values: Mapping[str, float]
     """Inputs of an ONNX model that are constants, and the number that all their elements are."""
+    begin: Wish
+    """The tensors at which the part of the model begins that is compiled; without them its inputs."""
+    end: Wish
+    """The tensors that are the outputs of that part; without them those of the model."""
     states: Mapping[str, str]
     """Inputs, and the outputs that are their values in the next run."""
     io: str
@@ -99,10 +104,11 @@ def requested(model: str | Path, soc: str | Path | SoC, options: CompileOptions)
 
 
 def input_shapes(options: CompileOptions) -> InputShapes:
-    """The shapes and values of inputs that the options fix."""
+    """The shapes and values of inputs that the options fix, and the part of the model that they name."""
     shapes = {name: tuple(shape) for name, shape in options.get("input_shapes", {}).items()}
     values = options.get("input_values", {})
-    return InputShapes(shapes=shapes, batch=options.get("batch"), values=values)
+    cut = ModelCut(inputs=_several(options.get("begin", ())), outputs=_several(options.get("end", ())))
+    return InputShapes(shapes=shapes, batch=options.get("batch"), values=values, cut=cut)
 
 
 @frozen
@@ -132,7 +138,7 @@ _FIELDS: Mapping[str, _Field] = {
 }
 """Options that are not the field of their name, as they are."""
 
-_TOGETHER = ("input_shapes", "batch", "input_values", "backend_dirs", "plug_ins")
+_TOGETHER = ("input_shapes", "batch", "input_values", "begin", "end", "backend_dirs", "plug_ins")
 """Options that several fields are made of, or several options one field."""
 
 

@@ -169,6 +169,8 @@ def _input_shapes(member: Member) -> InputShapesEntry | None:
         shapes=dict(sorted(wanted.shapes.items())),
         batch=wanted.batch,
         values=dict(sorted(wanted.values.items())),
+        inputs=wanted.cut.inputs,
+        outputs=wanted.cut.outputs,
     )
 
 

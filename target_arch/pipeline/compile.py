@@ -251,7 +251,8 @@ def _member(prepared: PreparedModel, lowered: Lowered) -> Member:
     request, model = prepared.request, lowered.model
     pairs = [state.pair for state in model.states if state.pair is not None]
     shapes = [model.tensors[name].shape for name in model.in_file]
-    vector = self_test(request.model_path, shapes, pairs, request.input_shapes.values, imported=model)
+    asked = request.input_shapes
+    vector = self_test(request.model_path, shapes, pairs, asked.values, asked.cut, imported=model)
     return Member(
         model=model,
         lowered=lowered,

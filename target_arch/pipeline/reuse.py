@@ -29,7 +29,7 @@ Imported = tuple[Model, RelaxProgram]
 @frozen(kw_only=True)
 class ModelKey:
     """Everything that an imported model depends on beside the plug-ins: `content` is the digest of the file,
-    `shapes` are the fixed shapes and values of its inputs as text.
+    `shapes` are the fixed shapes and values of its inputs, and its cut, as text.
     """
 
     path: Path
@@ -51,7 +51,7 @@ class ModelKey:
             content=content,
             name=request.name,
             patterns=patterns,
-            shapes=repr((sorted(given.shapes.items()), given.batch, sorted(given.values.items()))),
+            shapes=repr((sorted(given.shapes.items()), given.batch, sorted(given.values.items()), given.cut)),
             states=tuple(sorted(request.states.items())),
             keep_dead=request.keep_dead,
             io=request.io,

@@ -75,7 +75,7 @@ def _named(path: Path, shapes: InputShapes, foreign: Foreign) -> Named:
     if kind == "tflite":
         from target_arch.relax.readers.tflite.reader import named_operators
 
-        return named_operators(path, data)
+        return named_operators(path, data, shapes)
     if kind == "onnx":
         from target_arch.relax.readers.onnx.reader import named_nodes
 
@@ -86,4 +86,4 @@ def _named(path: Path, shapes: InputShapes, foreign: Foreign) -> Named:
         return relax_module.named_calls(path, data)
     from target_arch.relax.readers.pytorch.torch_export import named_calls
 
-    return named_calls(path, data, foreign)
+    return named_calls(path, data, shapes, foreign)

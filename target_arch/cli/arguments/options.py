@@ -105,6 +105,26 @@ MODEL = (
         repeats=True,
         argument={"metavar": "NAME=NUMBER"},
     ),
+    OptionRow(
+        name="begin",
+        flag="--from",
+        help="compile the part of the model that begins at this tensor of the file: it becomes an input (of "
+        "several models MODEL:NAME); may repeat",
+        read=lambda texts, _: tuple(texts),
+        of_model=True,
+        repeats=True,
+        argument={"metavar": "NAME"},
+    ),
+    OptionRow(
+        name="end",
+        flag="--to",
+        help="compile the part that ends there: this tensor becomes an output, and what only others need is "
+        "left out; may repeat",
+        read=lambda texts, _: tuple(texts),
+        of_model=True,
+        repeats=True,
+        argument={"metavar": "NAME"},
+    ),
 )
 """Options that say what the model is."""
 

@@ -181,6 +181,9 @@ def _given(options: argparse.Namespace) -> "Bundle":
     if options.input_value:
         text = "`--input-value` says what to compile, `--bundle` is compiled already"
         raise refusal("two-values", "command line", text, "leave it out: the bundle has its values")
+    if getattr(options, "from") or options.to:
+        text = "`--from` and `--to` say what to compile, `--bundle` is compiled already"
+        raise refusal("two-cuts", "command line", text, "leave them out: the bundle has its part")
     return bundle
 
 

@@ -11,7 +11,9 @@ from target_arch.diagnostics import Advice, Diagnostic, Entries, Keyword
 OPTIONS: Mapping[str, str] = MappingProxyType(
     {
         "__cause__": "--traceback",
+        "begin": "--from",
         "compiler": "--cc",
+        "end": "--to",
         "flags": "--cflags",
         "input_shapes": "--input-shape",
         "input_values": "--input-value",

@@ -18,6 +18,7 @@ from target_arch.diagnostics import (
     listed,
     name_hint,
 )
+from target_arch.plan.inputs.cut import WHOLE, ModelCut
 
 Extent = int | str | None
 """Of one dimension: a number, or open, with the name that the model gives it or without."""
@@ -39,15 +40,16 @@ class InputShapes:
 
     An extent given for a dimension that has a name in the file counts for all dimensions of that name. An
     input with one of the `values` is a constant, all of whose elements are that number: the model that is
-    compiled has it no more.
+    compiled has it no more. Inputs are those of the part that a `cut` leaves of the model.
     """
 
     shapes: Mapping[str, Shape] = field(factory=dict)
     batch: int | None = None
     values: Mapping[str, float] = field(factory=dict)
+    cut: ModelCut = WHOLE
 
     def __bool__(self) -> bool:
-        return bool(self.shapes or self.values) or self.batch is not None
+        return bool(self.shapes or self.values or self.cut) or self.batch is not None
 
     def fixed(self, place: str, inputs: Sequence[ModelInput]) -> dict[str, Shape]:
         """The shape of every input. DiagnosticError with the options to add where one stays open, and for

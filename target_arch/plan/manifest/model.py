@@ -40,13 +40,19 @@ class TuningEntry:
 
 @frozen(kw_only=True)
 class InputShapesEntry:
-    """Shapes and values of inputs that were asked for."""
+    """Shapes and values of inputs, and the part of the model, that were asked for."""
 
     shapes: Annotated[Mapping[str, tuple[int, ...]], "the extents of an input by its name"]
     batch: Annotated[int | None, "the extent of every open first dimension; null if not asked for"]
     values: Annotated[
         Mapping[str, SignedNumber],
         "the number that all elements of an input are by its name; such an input is a constant",
+    ]
+    inputs: Annotated[
+        tuple[str, ...], "the tensors of the file at which the model begins; empty for the file's inputs"
+    ]
+    outputs: Annotated[
+        tuple[str, ...], "the tensors of the file that are its outputs; empty for the file's outputs"
     ]
 
 

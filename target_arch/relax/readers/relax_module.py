@@ -32,6 +32,9 @@ def read_relax(path: Path, data: bytes, shapes: InputShapes) -> Imported:
 
     Raises DiagnosticError, see `importer.py`.
     """
+    if shapes.cut:
+        message = "a Relax module cannot be cut"
+        raise model_error("wrong-cut", path, message, "return the tensors that you want from its `main`")
     module = translated(path, lambda: _flat(with_shapes(path, load_module(path, data), shapes)))
     function = module["main"]
     for name in _called(function):

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from target_arch.diagnostics import DiagnosticError, refusal
 from target_arch.emit import SelfTest, Tolerance
+from target_arch.plan.inputs.cut import WHOLE, ModelCut
 from target_arch.plan.model import Model
 from target_arch.run.exact.oracle import exact_outputs
 from target_arch.run.references import rounding
@@ -14,22 +15,22 @@ from target_arch.run.references.reference import Frame, Reference, Shapes, sprea
 from target_arch.run.references.stateful import stateful
 
 
-def _litert(model: Path, shapes: Shapes) -> Reference:
+def _litert(model: Path, shapes: Shapes, cut: ModelCut) -> Reference:
     """The package with the schema of TFLite has two hundred modules, which other files do not need."""
     from target_arch.run.references.litert import litert
 
-    return litert(model, shapes)
+    return litert(model, shapes, cut)
 
 
-def _relax_vm(model: Path, shapes: Shapes) -> Reference:
+def _relax_vm(model: Path, shapes: Shapes, cut: ModelCut) -> Reference:
     """TVM's compiler and machine take a second to import."""
     from target_arch.run.references.relax_vm import relax_vm
 
     return relax_vm(model, shapes)
 
 
-REFERENCES: Mapping[str, Callable[[Path, Shapes], Reference]] = {
-    ".onnx": ort,
+REFERENCES: Mapping[str, Callable[[Path, Shapes, ModelCut], Reference]] = {
+    ".onnx": lambda model, shapes, cut: ort(model, shapes, cut=cut),
     ".pt2": pytorch,
     ".relax": _relax_vm,
     ".tflite": _litert,
@@ -41,9 +42,11 @@ def reference_for(
     shapes: Shapes = (),
     states: Sequence[tuple[int, int]] = (),
     values: Mapping[str, float] = NO_VALUES,
+    cut: ModelCut = WHOLE,
 ) -> Reference:
-    """The reference of a model file, by its ending. `states` are the numbers of its inputs and outputs that
-    are states, `values` the numbers that inputs of an ONNX model are; such are no inputs any more.
+    """The reference of a model file, or of a part of it, by its ending. `states` are the numbers of its
+    inputs and outputs that are states, `values` the numbers that inputs of an ONNX model are; such are no
+    inputs any more.
 
     `shapes` are those of the inputs, in order, where the file leaves dimensions open. ToolMissing where its
     package is not installed, DiagnosticError where it has none or cannot read the file.
@@ -56,7 +59,7 @@ def reference_for(
         )
     if not model.is_file():
         raise refusal("model-unreadable", model, "there is no such file", None)
-    reference = ort(model, shapes, values) if values else REFERENCES[kind](model, shapes)
+    reference = ort(model, shapes, values, cut) if values else REFERENCES[kind](model, shapes, cut)
     return stateful(reference, states)
 
 
@@ -65,6 +68,7 @@ def self_test(
     shapes: Shapes = (),
     states: Sequence[tuple[int, int]] = (),
     values: Mapping[str, float] = NO_VALUES,
+    cut: ModelCut = WHOLE,
     *,
     seed: int = 0,
     imported: Model | None = None,
@@ -77,7 +81,7 @@ def self_test(
     model.
     """
     try:
-        return _vector(reference_for(model, shapes, states, values), seed, imported)
+        return _vector(reference_for(model, shapes, states, values, cut), seed, imported)
     except DiagnosticError as error:
         return error.diagnostics[0].message
 

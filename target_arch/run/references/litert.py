@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 import tflite
-from attrs import frozen
+from attrs import field, frozen
 
+from target_arch.plan.inputs.cut import WHOLE, ModelCut
+from target_arch.relax.readers.tflite.cut import cut_tflite
 from target_arch.relax.readers.tflite_operators.walk.codes import builtin_code
 from target_arch.run.references.indices.uses import Use, highest_indices, index_limits
 from target_arch.run.references.reference import (
@@ -39,16 +41,16 @@ _NAMES = {
 """By whether the reference kernels of a model are wrong."""
 
 
-def litert(model: Path, shapes: Shapes = ()) -> Reference:
+def litert(model: Path, shapes: Shapes = (), cut: ModelCut = WHOLE) -> Reference:
     """The built-in reference kernels, not the optimized ones (but for models with a SUM of integers) nor
     XNNPACK: quantized models must agree in every bit.
 
     ToolMissing without `ai-edge-litert`, DiagnosticError for a file it cannot read.
     """
-    content = model.read_bytes()
+    content = _content(model, cut)
     if needs_tflite_micro(content):
-        return tflite_micro(model)
-    interpreter = _open(model, shapes, keeping_all=False)
+        return tflite_micro(model, content)
+    interpreter = _open(model, content, shapes, keeping_all=False)
     inputs, outputs = interpreter.get_input_details(), interpreter.get_output_details()
     highest = highest_indices(_uses(content))
     exact = is_exact(content)
@@ -70,7 +72,7 @@ def litert(model: Path, shapes: Shapes = ()) -> Reference:
         allowed=0.0 if exact else FLOAT_TOLERANCE,
         relative=0.0 if exact else FLOAT_RELATIVE,
         answer=answer,
-        inside=_Inside(model=model, shapes=tuple(shapes)),
+        inside=_Inside(model=model, content=content, shapes=tuple(shapes)),
         reset=interpreter.reset_all_variables,
         rounds=not exact,
     )
@@ -83,11 +85,12 @@ class _Inside:
     """
 
     model: Path
+    content: bytes = field(repr=False)
     shapes: tuple[Shape, ...]
 
     @cached_property
     def _interpreter(self) -> Any:
-        return _open(self.model, self.shapes, keeping_all=True)
+        return _open(self.model, self.content, self.shapes, keeping_all=True)
 
     def __call__(self, frame: Frame) -> Mapping[str, Array]:
         interpreter = self._interpreter
@@ -112,13 +115,21 @@ def _value(interpreter: Any, index: int) -> Array | None:
         return None
 
 
-def _open(model: Path, shapes: Shapes, *, keeping_all: bool) -> Any:
+def _content(model: Path, cut: ModelCut) -> bytes:
+    content = model.read_bytes()
+    try:
+        return cut_tflite(model, content, cut)
+    except (struct.error, IndexError) as error:
+        raise unreadable(model, "LiteRT", error) from error
+
+
+def _open(model: Path, content: bytes, shapes: Shapes, *, keeping_all: bool) -> Any:
     """The interpreter, ready to run; see `litert`."""
     try:
         from ai_edge_litert.interpreter import Interpreter, OpResolverType
     except ImportError as error:
         raise package_missing("ai-edge-litert", "verify") from error
-    content, optimized = model.read_bytes(), OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+    optimized = OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
     try:
         kernels = optimized if needs_optimized(content) else OpResolverType.BUILTIN_REF
         interpreter = Interpreter(

@@ -10,6 +10,7 @@ import numpy as np
 from attrs import define, field, frozen
 
 from target_arch.diagnostics import refusal
+from target_arch.plan.inputs.cut import WHOLE, ModelCut
 from target_arch.run.references.indices.onnx_uses import MOVING, uses
 from target_arch.run.references.indices.uses import highest_indices, index_limits
 from target_arch.run.references.reference import (
@@ -37,18 +38,24 @@ _QDQ_RULE = "no farther than its optimized and unoptimized modes are from each o
 NO_VALUES: Mapping[str, float] = MappingProxyType({})
 
 
-def ort(model: Path, shapes: Shapes = (), values: Mapping[str, float] = NO_VALUES) -> Reference:
+def ort(
+    model: Path, shapes: Shapes = (), values: Mapping[str, float] = NO_VALUES, cut: ModelCut = WHOLE
+) -> Reference:
     """Quantized models are computed with and without graph optimizations, others without. Inputs with one of
-    the `values` are constants.
+    the `values` are constants; of a model that is cut, the part is computed.
 
     ToolMissing without `onnxruntime`, DiagnosticError for a file it cannot read.
     """
     content = model.read_bytes()
     whole = _whole(model, content)
     parsed = _parsed(model, content if whole is None else whole)
+    if cut:
+        from target_arch.relax.readers.onnx.cut import cut_onnx
+
+        cut_onnx(model, parsed, cut)
     graph = parsed.graph
     _fix(graph, values, shapes)
-    if without_saturation(parsed) or values:
+    if without_saturation(parsed) or values or cut:
         content = parsed.SerializeToString()
     elif whole is not None:
         content = whole

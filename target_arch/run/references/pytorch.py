@@ -9,8 +9,10 @@ import numpy as np
 from attrs import frozen
 
 from target_arch.diagnostics import refusal
+from target_arch.plan.inputs.cut import WHOLE, ModelCut
 from target_arch.relax.quiet import quiet
 from target_arch.relax.readers.pytorch.pt2_archive import loaded, plain_archive
+from target_arch.relax.readers.pytorch.torch_cut import cut_program
 from target_arch.relax.readers.pytorch.torch_decomposed import decomposed
 from target_arch.relax.readers.pytorch.torch_signature import called, leaves, tensor_inputs, tensor_outputs
 from target_arch.run.references.indices.uses import Use, highest_indices, index_limits
@@ -38,8 +40,8 @@ _QUANTIZE = ("quantize_per_tensor.default",)
 _DEQUANTIZE = ("dequantize_per_tensor.default",)
 
 
-def pytorch(model: Path, shapes: Shapes = ()) -> Reference:
-    """The exported program, run eagerly.
+def pytorch(model: Path, shapes: Shapes = (), cut: ModelCut = WHOLE) -> Reference:
+    """The exported program, or a part of it, run eagerly.
 
     ToolMissing without `torch`, DiagnosticError for a file it cannot read.
     """
@@ -52,7 +54,10 @@ def pytorch(model: Path, shapes: Shapes = ()) -> Reference:
     except Exception as error:
         # PyTorch checks what it builds with exceptions of every kind.
         raise unreadable(model, "PyTorch", error) from error
-    module, inside = program.module(), _Inside(program=program)
+    if cut:
+        with quiet():
+            program = cut_program(model, decomposed(program), cut)
+    module, inside = program.module(), _Inside(program=program, core=bool(cut))
     restore = _restoring(module)
     names = tensor_inputs(program)
     values = [
@@ -123,14 +128,17 @@ def _restoring(module: Any) -> Callable[[], None]:
 
 @frozen(kw_only=True, eq=False, slots=False)
 class _Inside:
-    """The values of the nodes of a program, decomposed into PyTorch's core operators as its reader does."""
+    """The values of the nodes of a program, decomposed into PyTorch's core operators as its reader does; a
+    `core` program is in these.
+    """
 
     program: Any
+    core: bool
 
     @cached_property
     def _interpreter(self) -> Any:
         with quiet():
-            module = decomposed(self.program).module()
+            module = (self.program if self.core else decomposed(self.program)).module()
         return _watching(module)
 
     @cached_property

@@ -25,8 +25,8 @@ _ARENA = 16 << 20
 """Bytes of the interpreter's arena, which is part of no bundle."""
 
 
-def tflite_micro(model: Path) -> Reference:
-    """Quantized models must agree in every bit.
+def tflite_micro(model: Path, data: bytes) -> Reference:
+    """The `data` of a model file. Quantized models must agree in every bit.
 
     ToolMissing without `tflite-micro`, DiagnosticError for a file it cannot read.
     """
@@ -38,7 +38,6 @@ def tflite_micro(model: Path) -> Reference:
             "the package `tflite-micro` is not installed, and LiteRT does not run this model as it does",
             "pip install tflite-micro",
         ) from error
-    data = model.read_bytes()
     exact = is_exact(data)
     read = tflite.Model.GetRootAsModel(data, 0)
     graph, ends = read.Subgraphs(0), EndedRuns.of(read)

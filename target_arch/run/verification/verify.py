@@ -7,6 +7,7 @@ from typing import TypedDict, Unpack
 from attrs import evolve, frozen
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError
+from target_arch.plan.inputs.cut import WHOLE, ModelCut
 from target_arch.plan.lowered import Lowered
 from target_arch.plan.manifest.bundle import Manifest
 from target_arch.plan.manifest.model import ModelEntry, TensorEntry
@@ -118,7 +119,11 @@ def _references(files: Mapping[str, Path], manifest: Manifest) -> dict[str, Refe
     described = {model.name: model for model in manifest.models}
     return {
         name: reference_for(
-            path, _shapes(described[name]), _states(described[name]), _values(described[name])
+            path,
+            _shapes(described[name]),
+            _states(described[name]),
+            _values(described[name]),
+            _cut(described[name]),
         )
         for name, path in files.items()
     }
@@ -201,6 +206,12 @@ def _states(model: ModelEntry) -> list[tuple[int, int]]:
 def _values(model: ModelEntry) -> Mapping[str, float]:
     """The inputs of the model's file that are constants of the bundle."""
     return {} if model.input_shapes is None else model.input_shapes.values
+
+
+def _cut(model: ModelEntry) -> ModelCut:
+    """The part of the model's file that the bundle is."""
+    asked = model.input_shapes
+    return WHOLE if asked is None else ModelCut(inputs=asked.inputs, outputs=asked.outputs)
 
 
 def _names(model: ModelEntry) -> tuple[str, ...]:

@@ -30,11 +30,8 @@ from target_arch.relax.site import NotConverted, Result
 _FOREIGN = frozenset(
     (
         "Attention",
-        "BiasGelu",
         "EmbedLayerNormalization",
-        "FastGelu",
         "MatMulInteger16",
-        "SkipLayerNormalization",
     )
 )
 """Of the frontend's operators those of `com.microsoft`; all others are ONNX's."""

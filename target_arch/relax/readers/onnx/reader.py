@@ -12,6 +12,7 @@ from target_arch.plan.operators.facts import Arithmetic
 from target_arch.relax.ir.graph import FileFacts
 from target_arch.relax.readers.frontend import imported, translated
 from target_arch.relax.readers.onnx.conversion import Known, convert, is_foreign, unknown
+from target_arch.relax.readers.onnx.cut import cut_onnx
 from target_arch.relax.readers.onnx.element_types import check_element_types
 from target_arch.relax.readers.onnx.file import loaded
 from target_arch.relax.readers.onnx.rewriting.graph import OnnxGraph, array_of
@@ -55,6 +56,8 @@ def _graph(path: Path, data: bytes, wanted: InputShapes, known: Known) -> OnnxGr
     else is asked for, since no shapes follow from them.
     """
     model = loaded(path, data)
+    if wanted.cut:
+        cut_onnx(path, model, wanted.cut)
     own = {(each.domain, each.name) for each in model.functions}
     nodes = [node for node in model.graph.node if (node.domain, node.op_type) not in own]
     try:

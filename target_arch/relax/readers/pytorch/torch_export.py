@@ -18,6 +18,7 @@ from target_arch.relax.operators.states import StatePair
 from target_arch.relax.quiet import quiet
 from target_arch.relax.readers.frontend import imported, translated
 from target_arch.relax.readers.pytorch.pt2_archive import NoProgram, Unsafe, loaded, plain_archive
+from target_arch.relax.readers.pytorch.torch_cut import cut_program
 from target_arch.relax.readers.pytorch.torch_decomposed import decomposed
 from target_arch.relax.readers.pytorch.torch_indices import count_from_start
 from target_arch.relax.readers.pytorch.torch_shapes import with_input_shapes
@@ -33,8 +34,9 @@ def read_torch(path: Path, data: bytes, shapes: InputShapes, foreign: Foreign) -
     """
     program = with_input_shapes(path, load_program(path, data, foreign), shapes)
     in_file: dict[Any, str] = {}
-    module, held = translated(path, lambda: _module(path, program, in_file, foreign))
-    results = tensor_outputs(program)
+    core = translated(path, lambda: _core(path, program, shapes))
+    results = tensor_outputs(core if shapes.cut else program)
+    module, held = translated(path, lambda: _module(path, core, in_file, foreign))
     outputs = (*results, *(f"{each.node}_value" for each in held))
     weights = reversed(list(program.state_dict.items()))
     names = {value.detach().numpy().tobytes(): str(name) for name, value in weights}
@@ -49,10 +51,10 @@ def _states(made: Imported, held: Sequence[HeldBuffer], results: int) -> Iterato
         yield StatePair(input=inputs.index(each.node), output=results + number, initial=each.initial)
 
 
-def named_calls(path: Path, data: bytes, foreign: Foreign) -> Iterator[tuple[str, str]]:
+def named_calls(path: Path, data: bytes, wanted: InputShapes, foreign: Foreign) -> Iterator[tuple[str, str]]:
     """The core operators of an exported program, each with the name of its node."""
     program = load_program(path, data, foreign)
-    nodes = translated(path, lambda: list(decomposed(program).graph.nodes))
+    nodes = translated(path, lambda: list(_core(path, program, wanted).graph.nodes))
     for node in nodes:
         if node.op == "call_function":
             yield str(node.target.__name__).removesuffix(".default"), node.name
@@ -99,15 +101,20 @@ def _declaring(foreign: Foreign) -> Callable[[str], bool]:
     return is_declared
 
 
+def _core(path: Path, program: Any, wanted: InputShapes) -> Any:
+    """The program, or the part of it that is wanted, in the core operators of PyTorch."""
+    core = decomposed(program)
+    return cut_program(path, core, wanted.cut) if wanted.cut else core
+
+
 def _module(
-    path: Path, program: Any, in_file: dict[Any, str], foreign: Foreign
+    path: Path, core: Any, in_file: dict[Any, str], foreign: Foreign
 ) -> tuple[Any, tuple[HeldBuffer, ...]]:
-    """The program as Relax, decomposed into the core operators of PyTorch, and the buffers that became its
-    inputs. `in_file` receives the names of its nodes by the expressions they became.
+    """A program in core operators as Relax, and the buffers that became its inputs. `in_file` receives the
+    names of its nodes by the expressions they became.
     """
     from target_arch.relax.readers.pytorch.torch_converters import convert
 
-    core = decomposed(program)
     held = held_buffers(core)
     keep_tensors(core)
     count_from_start(core)

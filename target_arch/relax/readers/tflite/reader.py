@@ -21,6 +21,7 @@ from target_arch.relax.readers.flatbuffer import TFLITE_IDENTIFIER, TFLITE_MODEL
 from target_arch.relax.readers.frontend import imported, translated
 from target_arch.relax.readers.source import Imported
 from target_arch.relax.readers.subprograms import tflite_subprogram
+from target_arch.relax.readers.tflite.cut import cut_tflite
 from target_arch.relax.readers.tflite.shapes import with_input_shapes
 from target_arch.relax.readers.tflite_operators.walk.driver import (
     Translation,
@@ -50,7 +51,8 @@ def read_tflite(path: Path, data: bytes, shapes: InputShapes, foreign: Foreign) 
     Raises DiagnosticError, see `importer.py`.
     """
     _verified(path, data)
-    model = tflite.Model.GetRootAsModel(with_input_shapes(path, data, shapes), 0)
+    part = cut_tflite(path, data, shapes.cut)
+    model = tflite.Model.GetRootAsModel(with_input_shapes(path, part, shapes), 0)
     graph = model.Subgraphs(0)
     _refuse_dynamic_shapes(path, graph)
     found: Translation = translated(path, lambda: translate(model, _layer, tflite_subprogram, foreign))
@@ -77,9 +79,10 @@ def _verified(path: Path, data: bytes) -> Any:
     return model
 
 
-def named_operators(path: Path, data: bytes) -> Iterator[tuple[str, str]]:
+def named_operators(path: Path, data: bytes, wanted: InputShapes) -> Iterator[tuple[str, str]]:
     """The operators of the first subgraph, each with the name of the tensor it writes."""
-    model = _verified(path, data)
+    _verified(path, data)
+    model = tflite.Model.GetRootAsModel(cut_tflite(path, data, wanted.cut), 0)
     graph = model.Subgraphs(0)
     for operator in _operators(graph):
         name = operator_name(model.OperatorCodes(operator.OpcodeIndex()))

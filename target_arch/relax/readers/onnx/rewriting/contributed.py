@@ -7,9 +7,16 @@ onnxruntime's quantizer writes them: in QOperator models, and `QuantizeLinear` w
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from onnx import helper
 
-from target_arch.relax.readers.onnx.rewriting.graph import OnnxGraph, TensorKind, replace
+from target_arch.relax.readers.onnx.rewriting.graph import (
+    OnnxGraph,
+    TensorKind,
+    array_of,
+    replace,
+    tensor_of,
+)
 
 _DOMAIN = "com.microsoft"
 _SAME = ("DequantizeLinear", "QuantizeLinear")
@@ -22,6 +29,8 @@ _UNARY = {
 }
 _BINARY = {"QLinearAdd": "Add", "QLinearMul": "Mul"}
 _CONCAT = "QLinearConcat"
+_WHERE = "QLinearWhere"
+_GEMM = "QGemm"
 Kinds = Mapping[str, TensorKind]
 _FIRST_SOFTMAX = 13
 """The version from which a softmax has one dimension."""
@@ -30,8 +39,12 @@ _FIRST_SOFTMAX = 13
 def without_contributed(graph: OnnxGraph) -> None:
     """Replace those operators of `com.microsoft` that ONNX's say as well."""
     nodes: list[Any] = []
+    constants = graph.constants()
     for node in graph.model.graph.node:
-        nodes += _plain(node) if node.domain == _DOMAIN else (node,)
+        if node.domain == _DOMAIN and node.op_type == _GEMM:
+            nodes += _gemm(node, graph, constants)
+        else:
+            nodes += _plain(node) if node.domain == _DOMAIN else (node,)
     replace(graph.model.graph.node, nodes)
 
 
@@ -46,7 +59,54 @@ def _plain(node: Any) -> Sequence[Any]:
         return _between(node, _BINARY[node.op_type], [given[:3], given[3:6]], given[6:])
     if node.op_type == _CONCAT:
         return _between(node, "Concat", [given[n : n + 3] for n in range(2, len(given), 3)], given[:2])
+    if node.op_type == _WHERE:
+        return _between(node, "Where", [given[1:4], given[4:7]], given[7:], given[:1])
     return (node,)
+
+
+def _gemm(node: Any, graph: OnnxGraph, constants: Mapping[str, Any]) -> Sequence[Any]:
+    """A product of matrices plus a bias, which has the product of the scales; a real without a grid."""
+    given = [*node.input, *([""] * (9 - len(node.input)))]
+    own = {each.name: helper.get_attribute_value(each) for each in node.attribute}
+    out, axis = node.output[0], 0 if own.get("transB") else 1
+    reals = [f"{out}/a", f"{out}/b"]
+    nodes = [
+        helper.make_node("DequantizeLinear", _present(given[:3]), [reals[0]], name=reals[0]),
+        helper.make_node("DequantizeLinear", _present(given[3:6]), [reals[1]], name=reals[1], axis=axis),
+    ]
+    if given[6]:
+        scale = _bias_scale(node, given, float(own.get("alpha", 1.0)), graph, constants)
+        if scale is None:
+            return (node,)
+        reals.append(f"{out}/c")
+        nodes.append(
+            helper.make_node("DequantizeLinear", [given[6], scale], reals[2:], name=reals[2], axis=0)
+        )
+    real = f"{out}/real" if given[7] else out
+    nodes.append(helper.make_node("Gemm", reals, [real], name=node.name, **own))
+    if given[7]:
+        stored = helper.make_node(
+            "QuantizeLinear", [real, *_present(given[7:9])], [out], name=f"{out}/stored"
+        )
+        nodes.append(stored)
+    return nodes
+
+
+def _present(names: Sequence[str]) -> list[str]:
+    return [name for name in names if name]
+
+
+def _bias_scale(
+    node: Any, given: Sequence[str], alpha: float, graph: OnnxGraph, constants: Mapping[str, Any]
+) -> str | None:
+    """The name of the scale of a bias; None where those of its operands are computed."""
+    scales = [constants.get(given[index]) for index in (1, 4)]
+    if any(scale is None for scale in scales):
+        return None
+    name = f"{node.output[0]}/c_scale"
+    product = array_of(scales[0]).reshape(()) * array_of(scales[1]) * np.float32(alpha)
+    graph.add(tensor_of(np.asarray(product, np.float32), name))
+    return name
 
 
 def _is_plain(node: Any) -> bool:
@@ -57,16 +117,22 @@ def _is_plain(node: Any) -> bool:
 
 
 def _between(
-    node: Any, operator: str, operands: Sequence[Sequence[str]], result: Sequence[str]
+    node: Any,
+    operator: str,
+    operands: Sequence[Sequence[str]],
+    result: Sequence[str],
+    before: Sequence[str] = (),
 ) -> Sequence[Any]:
-    """The operator on reals; operands are given with their scale and zero point, so is the result's grid."""
+    """The operator on reals; operands are given with their scale and zero point, so is the result's grid.
+    Operands `before` are as they are.
+    """
     out = node.output[0]
     reals = [f"{out}/real{number}" for number in range(len(operands))]
     nodes = [
         helper.make_node("DequantizeLinear", list(each), [real], name=real)
         for each, real in zip(operands, reals, strict=True)
     ]
-    made = helper.make_node(operator, reals, [f"{out}/real"], name=node.name)
+    made = helper.make_node(operator, [*before, *reals], [f"{out}/real"], name=node.name)
     made.attribute.extend(each for each in node.attribute if each.name not in ("channels_last", "opset"))
     quantized = helper.make_node("QuantizeLinear", [f"{out}/real", *result], [out], name=f"{out}/stored")
     return (*nodes, made, quantized)

@@ -16,6 +16,7 @@ from target_arch.relax.readers.onnx.rewriting.contributed import declare_outputs
 from target_arch.relax.readers.onnx.rewriting.control_flow import open_control_flow
 from target_arch.relax.readers.onnx.rewriting.folding import fold_constants
 from target_arch.relax.readers.onnx.rewriting.functions import expand_operators, inlined, state_defaults
+from target_arch.relax.readers.onnx.rewriting.fused import without_fused
 from target_arch.relax.readers.onnx.rewriting.graph import OnnxGraph
 from target_arch.relax.readers.onnx.rewriting.inputs import fix_inputs
 from target_arch.relax.readers.onnx.rewriting.opset import raise_opset
@@ -53,6 +54,7 @@ def _settle(path: Path, graph: OnnxGraph, wanted: InputShapes) -> None:
     while changed:
         infer_shapes(path, graph, wanted)
         changed = declare_outputs(graph)
+        changed = without_fused(graph) or changed
         changed = fold_constants(graph) or changed
         changed = open_control_flow(graph) or changed
         changed = clean(graph) or changed
