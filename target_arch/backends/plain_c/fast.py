@@ -9,6 +9,7 @@ from target_arch.backends.plain_c.choices import KernelChoice, chosen
 from target_arch.backends.plain_c.concat import ConcatSlice
 from target_arch.backends.plain_c.kernels import (
     depthwise,
+    matmul,
     products,
     real_depthwise,
     real_functions,
@@ -27,6 +28,7 @@ from target_arch.relax.c.codegen import in_place
 _UNWEIGHTED: Mapping[Driver | None, Callable[[Operator, Model], Made]] = {
     Driver.REAL_FUNCTION: real_functions.made,
     Driver.REAL_MATMUL: real_matmul.made,
+    Driver.MATMUL: matmul.made,
 }
 """The calls of kernels that have nothing to pack."""
 

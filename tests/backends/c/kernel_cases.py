@@ -6,11 +6,19 @@ from typing import Any
 import numpy as np
 from attrs import frozen
 
-from target_arch.backends.plain_c.kernels import depthwise, products, real_depthwise, real_matmul, reals
+from target_arch.backends.plain_c.kernels import (
+    depthwise,
+    matmul,
+    products,
+    real_depthwise,
+    real_matmul,
+    reals,
+)
 from target_arch.backends.plain_c.kernels.layout import WeightLayout
 from target_arch.backends.plain_c.kernels.sums import sum_after
 from target_arch.plan import arithmetic
 from target_arch.plan.model import Model, Tensor
+from target_arch.run.exact.oracle import exact
 from tests.backends.c.kernel_program import Case, spaced
 from tests.backends.c.one import Array, constant, finished, one_operator, quantized, real
 
@@ -281,6 +289,30 @@ def matmul_cases(rng: np.random.Generator) -> Iterator[Case]:
                 inputs=(a, b),
                 expected=(a @ b).astype(np.float32),
             )
+
+
+def stored_matmul_cases(rng: np.random.Generator) -> Iterator[Case]:
+    """Products of two matrices of 8 bits, by the oracle; depths that are odd and that fill no line."""
+    shapes = ((1, 1, 5, 16), (2, 7, 9, 33), (3, 6, 4, 15), (1, 13, 131, 48), (2, 16, 256, 8), (1, 4, 2, 1))
+    for number, (batch, m, k, n) in enumerate(shapes):
+        for rounding in ("onnx", "tflite"):
+            types = [("int8", "uint8")[number >> bit & 1] for bit in range(3)]
+            a = stored(rng, (batch, m, k), types[0])
+            b = stored(rng, (k, n) if number % 2 else (batch, k, n), types[1])
+            zeros = [int(rng.integers(*_INFO[dtype], endpoint=True)) for dtype in types]
+            operands = [
+                quantized("a", a.shape, 0.05, zeros[0], types[0]),
+                quantized("b", b.shape, 0.02, zeros[1], types[1]),
+            ]
+            out = quantized("out", (batch, m, n), 0.001 * 40 * k**0.5, zeros[2], types[2])
+            model = one_operator("matmul", rounding, operands, out, macs_per_output=k)
+            (operator,) = model.operators
+            assert matmul.refusal(operator, model) is None
+            expected = exact(operator, model, {"a": a, "b": b})
+            assert expected is not None
+            made = matmul.made(operator, model)
+            name = f"{rounding} matmul {batch}x{m}x{k}x{n} {' '.join(types)}"
+            yield Case(name=name, made=made, inputs=(a, b), expected=expected)
 
 
 def _wholes(rng: np.random.Generator, shape: tuple[int, ...], most: int = 9) -> Array:

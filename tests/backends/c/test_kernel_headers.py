@@ -20,6 +20,7 @@ from tests.backends.c.kernel_cases import (
     random_shape,
     real_cases,
     real_depthwise_cases,
+    stored_matmul_cases,
     sum_cases,
 )
 from tests.backends.c.kernel_program import FLAGS, NATIVE, Case, mismatches, program
@@ -37,6 +38,7 @@ def cases() -> list[Case]:
         *real_cases(rng, [*shapes, *LONG]),
         *real_depthwise_cases(rng, shapes),
         *matmul_cases(rng),
+        *stored_matmul_cases(rng),
     ]
 
 

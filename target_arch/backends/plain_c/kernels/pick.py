@@ -12,6 +12,7 @@ from attrs import field, frozen
 
 from target_arch.backends.plain_c.kernels import (
     depthwise,
+    matmul,
     products,
     real_depthwise,
     real_functions,
@@ -38,6 +39,7 @@ class Driver(StrEnum):
     REAL_DEPTHWISE = "f32_depthwise"
     REAL_FUNCTION = "f32_functions"
     REAL_MATMUL = "f32_matmul"
+    MATMUL = "s8_matmul"
     SUM = "s8_add"
     REAL_SUM = "f32_conv2d before it"
     REAL_DEPTHWISE_SUM = "f32_depthwise before it"
@@ -47,6 +49,9 @@ _REAL_SUMS = {Driver.REALS: Driver.REAL_SUM, Driver.REAL_DEPTHWISE: Driver.REAL_
 """The sum in the call of a kernel for float32."""
 
 _DEPTHWISE_AS_DEFINED = (InstructionSet.ARMV7E_M, InstructionSet.ARMV8_1_M, InstructionSet.AARCH64)
+
+_MATMUL_FORMS = (InstructionSet.GENERIC, InstructionSet.X86_64)
+"""Others have no form of `s8_matmul.h` but the portable one, which is no shorter than the definition."""
 
 
 @frozen(kw_only=True)
@@ -148,6 +153,9 @@ def _unweighted(operator: Operator, model: Model, isa: InstructionSet, goal: Goa
     for kernel, room in ((Driver.REAL_FUNCTION, real_functions), (Driver.REAL_MATMUL, real_matmul)):
         if room.refusal(operator, model) is None and goal is not Goal.SIZE:
             return Pick(kernel=kernel, form=form_of(isa), work=room.work(operator, model))
+    if isa in _MATMUL_FORMS and goal is not Goal.SIZE:
+        reason = matmul.refusal(operator, model)
+        return reason or Pick(kernel=Driver.MATMUL, form=form_of(isa), work=matmul.work(operator, model))
     return f"no kernel for {operator.kind}"
 
 

@@ -91,6 +91,11 @@ def prepared(
     return PreparedWeights(rows=rows, bias=folded, scale=_scale(r, factors, unsigned))
 
 
+def single(r: Requantization, *, unsigned: bool) -> RequantizeConstants:
+    """The constants of a requantization with one multiplier and shift for all outputs."""
+    return _scale(r, [_factor(r, 0)], unsigned)
+
+
 def within(r: Requantization, bias: Any, products: int) -> bool:
     """Whether 32 bits hold all sums of so many products, whatever the weights are."""
     if bias.size == 0 or len(r.multipliers) not in (1, bias.size):
