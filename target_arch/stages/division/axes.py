@@ -55,6 +55,8 @@ def _windows(operator: Operator, model: Model, axis: int) -> dict[str, Any] | No
             return _products(operator, model, axis)
         case Structure.POOL:
             return _image(operator, model, axis)
+        case Structure.MATRICES:
+            return _matrices(operator, model, axis)
         case Structure.ELEMENTWISE | Structure.BROADCAST:
             return _alike(operator, model, axis)
         case Structure.ROWS:
@@ -96,6 +98,22 @@ def _channels(operator: Operator, model: Model) -> dict[str, Any]:
         "windows": {number: Window(extent=count, out=count) for number in numbers},
         "axes": dict.fromkeys(numbers, 0),
     }
+
+
+def _matrices(operator: Operator, model: Model, axis: int) -> dict[str, Any] | None:
+    """Pairs of matrices, or rows of the first operand; an operand that repeats along the axis is whole."""
+    shape = model.tensors[operator.output].shape
+    if axis == len(shape) - 1 or operator.constants:
+        return None
+    windows, axes = {}, {}
+    for number, name in enumerate(operator.inputs):
+        own = model.tensors[name].shape
+        place = axis + len(own) - len(shape)
+        columns = number == 1 and axis == len(shape) - 2
+        if not columns and place >= 0 and own[place] > 1:
+            windows[number] = Window(extent=shape[axis], out=shape[axis])
+            axes[number] = place
+    return {"windows": windows, "axes": axes}
 
 
 def _alike(operator: Operator, model: Model, axis: int) -> dict[str, Any] | None:

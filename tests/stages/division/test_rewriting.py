@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from attrs import evolve
 
 from target_arch.run.exact.oracle import exact_outputs
 from target_arch.stages.check.meaning.division import division_faults
-from tests.stages.division.random_divisions import divided_at, random_division
+from tests.backends.c.one import one_operator, quantized
+from tests.stages.division.random_divisions import divided_at, random_cut, random_division
 from tests.stages.simplification.random_networks import random_network
 
 
@@ -22,3 +24,37 @@ def test_random_divisions_keep_every_bit(seed: int) -> None:
     assert other is not None
     for ours, theirs in zip(other, one, strict=True):
         np.testing.assert_array_equal(ours, theirs)
+
+
+MATRICES: tuple[tuple[tuple[int, ...], ...], ...] = (
+    ((6, 5), (5, 7), (6, 7)),
+    ((1, 6, 5), (1, 5, 7), (1, 6, 7)),
+    ((4, 3, 5), (4, 5, 2), (4, 3, 2)),
+    ((1, 3, 4, 8), (2, 1, 8, 5), (2, 3, 4, 5)),
+    ((5, 4, 8), (8, 5), (5, 4, 5)),
+    ((4, 8), (5, 8, 3), (5, 4, 3)),
+)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("shapes", MATRICES, ids=str)
+def test_products_of_two_activations_keep_every_bit(shapes: tuple[tuple[int, ...], ...], seed: int) -> None:
+    """A matrix that is the same for all slices is read whole; another operand in its place is found."""
+    a, b = (quantized(name, shape, 0.05, 3) for name, shape in zip("ab", shapes[:2], strict=True))
+    out = quantized("out", shapes[2], 0.11, 17)
+    model = one_operator("matmul", "onnx", [a, b], out, macs_per_output=shapes[0][-1])
+    draw = np.random.default_rng(seed)
+    cut = random_cut(draw, model, model.operators[0])
+    assert cut is not None
+    made = divided_at(model, {cut.operator: cut}).model
+    assert not tuple(division_faults(model, made))
+    frame = [draw.integers(-128, 128, tensor.shape, dtype=np.int8) for tensor in (a, b)]
+    one, other = exact_outputs(model, frame), exact_outputs(made, frame)
+    assert one is not None
+    assert other is not None
+    np.testing.assert_array_equal(other[0], one[0])
+    for number, operator in enumerate(made.operators):
+        if operator.id in made.slices:
+            swapped = evolve(operator, inputs=operator.inputs[::-1])
+            operators = (*made.operators[:number], swapped, *made.operators[number + 1 :])
+            assert tuple(division_faults(model, evolve(made, operators=operators)))

@@ -213,6 +213,8 @@ def _operand_axis(whole: Operator, model: Model, axis: int, number: int) -> int 
         )
     if structure is Structure.POOL:
         return axis if inner else None
+    if structure is Structure.MATRICES:
+        return _matrix_axis(own, out, axis, second=number == 1) if inner and not constant else None
     if structure is Structure.BROADCAST and own != out:
         right = len(own) - (len(out) - axis)
         return -1 if right < 0 or own[right] == 1 else None
@@ -238,6 +240,14 @@ def _channel_axis(whole: Operator, model: Model, *, constant: bool) -> int | Non
     if whole.kind in apart or groups_of(whole, model) > 1 or is_hybrid(whole, model):
         return None
     return 0 if constant else -1
+
+
+def _matrix_axis(own: tuple[int, ...], out: tuple[int, ...], axis: int, *, second: bool) -> int | None:
+    """The same for rows and outer places of products of two matrices, right-aligned as in NumPy."""
+    place = axis - len(out) + len(own)
+    if place < 0 or (second and place == len(own) - 2) or own[place] == 1 != out[axis]:
+        return -1
+    return place if own[place] == out[axis] else None
 
 
 def _is_cut(tensor: Tensor, whole: Tensor, axis: int, places: range) -> bool:
