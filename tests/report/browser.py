@@ -38,6 +38,13 @@ OUTSIDE = """() => [...document.querySelectorAll("svg.figure g")].flatMap(group 
   }).map(each => each.textContent);
 })"""
 """Words that stick out of their boxes."""
+CUT = """() => [...document.querySelectorAll("svg.figure svg")].flatMap(bar => {
+  const box = bar.getBoundingClientRect();
+  return [...bar.children].filter(each => each.tagName === "text")
+    .filter(each => getComputedStyle(each).display !== "none")
+    .filter(each => each.getBoundingClientRect().right > box.right + 1).map(each => each.textContent);
+})"""
+"""Words that their bars cut off."""
 TOUCHING = """() => {
   const cards = [...document.querySelectorAll("main>section, main>.tiles")]
     .map(each => each.getBoundingClientRect());

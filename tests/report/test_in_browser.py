@@ -6,9 +6,13 @@ from typing import Any
 
 import pytest
 
-from target_arch.report import compared, comparison_page, report_page
+from target_arch.explore.search import SpaceSearch
+from target_arch.explore.shown import shown_space
+from target_arch.report import compared, comparison_page, report_page, space_page
 from target_arch.run.bundles.shown import read_report
-from tests.report.browser import OUTSIDE, OVERLAPS, TOUCHING, chromium, opened
+from tests.explore.in_process import InProcess, by_size
+from tests.explore.spaces import ZYNQ, space
+from tests.report.browser import CUT, HINT, OUTSIDE, OVERLAPS, TOUCHING, chromium, opened
 from tests.report.many import shown
 
 SECTIONS = ("chip", "model", "timeline", "memory", "budgets", "lowering", "verification", "image")
@@ -27,7 +31,9 @@ def page(digits_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 1280), ("light", 420)])
+@pytest.mark.parametrize(
+    ("scheme", "width"), [("light", 1280), ("dark", 1280), ("light", 400), ("dark", 400)]
+)
 def test_the_page_is_all_there_and_nothing_overlaps(
     browser: Any, page: Path, scheme: str, width: int
 ) -> None:
@@ -35,6 +41,7 @@ def test_the_page_is_all_there_and_nothing_overlaps(
         assert [id for id in SECTIONS if view.locator(f"#{id}").count() != 1] == []
         assert view.evaluate(OVERLAPS) == []
         assert view.evaluate(OUTSIDE) == []
+        assert view.evaluate(CUT) == []
         assert view.evaluate(TOUCHING) == 0
         assert view.evaluate("document.documentElement.scrollWidth <= innerWidth")
         assert view.complaints == []
@@ -69,11 +76,79 @@ def test_the_timeline_zooms_without_a_script(browser: Any, page: Path) -> None:
     context.close()
 
 
-def test_text_has_contrast(browser: Any, page: Path) -> None:
-    """WCAG's 4.5:1 between words and what they stand on, in pictures and in both schemes."""
-    for scheme in ("light", "dark"):
-        with opened(browser, page, scheme) as view:
-            assert view.evaluate(_CONTRAST) == []
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_has_contrast(browser: Any, page: Path, scheme: str) -> None:
+    """WCAG's 4.5:1, by axe-core for words of the page, and by coloraide for those in boxes of pictures."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason=HINT).Axe()
+    with opened(browser, page, scheme) as view:
+        view.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true; })")
+        found = axe.run(view, options={"runOnly": ["color-contrast"]}).response
+        assert [node["target"] for each in found["violations"] for node in each["nodes"]] == []
+        assert any(each["id"] == "color-contrast" for each in found["passes"])
+        pairs = view.evaluate(INKS)
+    assert len(pairs) > 3
+    assert [pair for pair in pairs if contrast(*pair) < 4.5] == []
+
+
+def contrast(one: str, other: str) -> float:
+    """Of two colours as a browser writes them."""
+    colour = pytest.importorskip("coloraide", reason=HINT).Color
+    return float(colour(one).contrast(other, method="wcag21"))
+
+
+def test_a_narrow_page_has_the_chip_in_one_column_and_the_numbers_of_pools(browser: Any, page: Path) -> None:
+    with opened(browser, page, width=400) as view:
+        stacked, wide = (
+            view.locator("#chip .below-each-other svg"),
+            view.locator("#chip .beside-each-other svg"),
+        )
+        assert stacked.is_visible()
+        assert not wide.is_visible()
+        assert stacked.bounding_box()["width"] < 340
+        numbers = view.locator(".pool span")
+        assert numbers.count() == 7
+        assert all(numbers.nth(each).bounding_box()["width"] < 400 for each in range(7))
+        assert "9,936 of 65,536 B" in numbers.first.inner_text()
+    with opened(browser, page) as view:
+        assert not view.locator("#chip .below-each-other svg").is_visible()
+
+
+def test_pools_that_are_nearly_empty_are_folded_together(browser: Any, page: Path) -> None:
+    with opened(browser, page) as view:
+        heading = view.locator("details.folded > summary")
+        assert (
+            heading.inner_text() == "5 pools under 10% full: ddr.constants, dsp_tcm, npu_inp, npu_wgt, sram"
+        )
+        assert not view.locator("#memory h3", has_text="sram").is_visible()
+        heading.click()
+        assert view.locator("#memory h3", has_text="sram").is_visible()
+        assert view.evaluate(OVERLAPS) == []
+
+
+def test_a_timeline_opens_on_the_longest_computation(browser: Any, tmp_path: Path) -> None:
+    """Of the busiest instance, as near as needed to read the names of half of the time."""
+    path = tmp_path / "many.html"
+    path.write_text(report_page(shown(90)))
+    with opened(browser, path) as view:
+        assert view.locator("#timeline .canvas").bounding_box()["width"] > 3000
+        assert view.locator("#timeline .names div").first.inner_text() == "host_cpu"
+        assert view.locator("#timeline input:checked").get_attribute("id") == "time-3"
+
+
+def test_the_page_of_compared_chips(browser: Any, tmp_path: Path) -> None:
+    path = tmp_path / "space.html"
+    made = SpaceSearch(space(ZYNQ), InProcess(by_size), "p").whole()
+    path.write_text(space_page(shown_space(made, "chips.toml", ["digits_int8.onnx"])))
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason=HINT).Axe()
+    for scheme, width in (("light", 1280), ("dark", 400)):
+        with opened(browser, path, scheme, width) as view:
+            assert view.evaluate(OVERLAPS) == []
+            assert view.evaluate(TOUCHING) == 0
+            assert view.evaluate("document.documentElement.scrollWidth <= innerWidth")
+            assert view.locator("#front svg.figure").bounding_box()["width"] <= width
+            found = axe.run(view, options={"runOnly": ["color-contrast"]}).response
+            assert found["violations"] == []
+            assert view.complaints == []
 
 
 def test_a_comparison(browser: Any, tmp_path: Path) -> None:
@@ -112,19 +187,13 @@ def test_ten_thousand_operators_open_in_time(browser: Any, tmp_path: Path) -> No
     assert found["TaskDuration"] < 3
 
 
-_CONTRAST = """() => {
-  const parse = text => (text.match(/[\\d.]+/g) || []).map(Number);
-  const light = colour => colour.slice(0, 3).map(each => each / 255)
-    .map(each => each <= 0.03928 ? each / 12.92 : ((each + 0.055) / 1.055) ** 2.4)
-    .reduce((sum, each, index) => sum + each * [0.2126, 0.7152, 0.0722][index], 0);
-  return [...document.querySelectorAll("svg.figure g")].flatMap(group => {
+INKS = """() => {
+  const fill = each => getComputedStyle(each).fill;
+  const pairs = [...document.querySelectorAll("svg.figure g, svg.figure svg")].flatMap(group => {
     const rect = [...group.children].find(each => each.tagName === "rect");
     const texts = [...group.children].filter(each => each.tagName === "text");
-    if (!rect) { return []; }
-    const back = light(parse(getComputedStyle(rect).fill));
-    return texts.filter(each => {
-      const ink = light(parse(getComputedStyle(each).fill));
-      return (Math.max(ink, back) + 0.05) / (Math.min(ink, back) + 0.05) < 4.5;
-    }).map(each => each.textContent);
+    return rect ? texts.map(each => [fill(each), fill(rect)]) : [];
   });
+  return [...new Map(pairs.map(each => [each.join(), each])).values()];
 }"""
+"""The colours of words in boxes of pictures, each with that of the box."""

@@ -5,10 +5,9 @@ from attrs import frozen
 from target_arch.plan.printed.reasoning import duration
 from target_arch.plan.printed.text import table
 from target_arch.report.facts.compared import Compared, ComparedModel, Figure, Moved
-from target_arch.report.facts.shown import ShownBundle, ShownModel
+from target_arch.report.facts.shown import ShownBundle, ShownModel, ShownPool
 from target_arch.report.page.page import page
 from target_arch.report.pictures.graph import graph_picture
-from target_arch.report.pictures.pools import pools_picture
 from target_arch.report.pictures.style import used_hues
 from target_arch.report.pictures.svg import Picture
 from target_arch.report.pictures.timeline import Lane, lanes, timeline_picture
@@ -30,7 +29,7 @@ class Side:
     graph: Picture
     timeline: Picture | None
     lanes: tuple[Lane, ...]
-    pools: Picture
+    pools: tuple[ShownPool, ...]
     part: float
 
 
@@ -104,6 +103,6 @@ def _side(word: str, shown: ShownBundle, model: ShownModel, longest: float) -> S
         graph=graph_picture(model, soc),
         timeline=None if run is None else timeline_picture(model, run, soc, part),
         lanes=() if run is None else lanes(run, soc),
-        pools=pools_picture(model.pools),
+        pools=model.pools,
         part=part,
     )

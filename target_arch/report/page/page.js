@@ -9,6 +9,7 @@
   reveal();
   document.querySelectorAll(".wide").forEach(function (view) {
     var canvas = view.querySelector(".canvas"), zoom = 1;
+    view.scrollLeft = (view.dataset.start || 0) * canvas.clientWidth;
     view.addEventListener("wheel", function (event) {
       if (!event.ctrlKey) { return; }
       event.preventDefault();

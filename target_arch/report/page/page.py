@@ -1,6 +1,6 @@
 """The report of a bundle: one file of HTML."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
@@ -14,20 +14,44 @@ from target_arch.plan.printed.reasoning import duration
 from target_arch.report.facts.shown import ShownBundle, ShownImage, ShownModel, ShownPool, ShownRun
 from target_arch.report.pictures import budgets as waterfall
 from target_arch.report.pictures.budgets import budgets_picture, by_pool
-from target_arch.report.pictures.chip import chip_picture
+from target_arch.report.pictures.chip import chip_picture, stacked_chip
 from target_arch.report.pictures.graph import graph_picture
 from target_arch.report.pictures.image import LEGEND as image_legend
 from target_arch.report.pictures.image import image_picture
-from target_arch.report.pictures.memory import memory_picture
-from target_arch.report.pictures.pools import pools_picture
+from target_arch.report.pictures.memory import bytes_axis, first_sight, memory_picture, memory_text
+from target_arch.report.pictures.pools import pool_bar, pool_text
 from target_arch.report.pictures.style import DARK, LIGHT, Theme, kind_class, stylesheet, used_hues
 from target_arch.report.pictures.svg import Picture
-from target_arch.report.pictures.timeline import Lane, lanes, legend, timeline_picture
+from target_arch.report.pictures.timeline import (
+    ZOOMS,
+    Lane,
+    Opening,
+    lanes,
+    legend,
+    opening,
+    timeline_picture,
+)
 from target_arch.soc.text import COPY_HEAD, copy_rows
 
 _FOLDER = Path(__file__).parent
+_NEARLY_EMPTY = 0.1
+"""Pools below that part of their memory are folded together."""
+NOT_MOVED = Opening(zoom=1, start=0.0)
 _MOST_ROWS = 2_000
 """Rows up to which a table is written out, and operators that have one each: a browser opens the page."""
+
+
+@frozen(kw_only=True)
+class PoolView:
+    """A pool with its picture over the steps, the part of these that is left of what is seen first, the axis
+    beside it, and what both show in words.
+    """
+
+    pool: ShownPool
+    picture: Picture
+    start: float
+    axis: Picture
+    text: str
 
 
 @frozen(kw_only=True)
@@ -43,10 +67,11 @@ class ModelView:
     timeline: Picture | None
     timeline_legend: tuple[tuple[str, str], ...]
     lanes: tuple[Lane, ...]
-    pools: Picture
+    opening: Opening
     kinds: tuple[tuple[str, str], ...]
-    memories: tuple[tuple[ShownPool, Picture], ...]
-    budgets: tuple[tuple[str, Picture], ...]
+    memories: tuple[PoolView, ...]
+    folded: tuple[PoolView, ...]
+    budgets: tuple[tuple[str, Picture, tuple[tuple[str, ...], ...]], ...]
     turns: tuple[tuple[str, str, tuple[str, ...]], ...]
     layers: tuple[tuple[str, ...], ...]
     partitions: tuple[tuple[str, ...], ...]
@@ -70,6 +95,8 @@ def report_page(shown: ShownBundle) -> str:
         shown=shown,
         views=[_view(shown, number) for number in range(len(shown.models))],
         chip=chip_picture(shown.soc),
+        stacked=stacked_chip(shown.soc),
+        nearly_empty=f"{_NEARLY_EMPTY:.0%}",
         copies=copy_rows(shown.soc),
         copy_head=COPY_HEAD,
         crowded=any(len(model.operators) > _MOST_ROWS for model in shown.models),
@@ -92,12 +119,19 @@ def page(template: str, **values: object) -> str:
         "count": _count,
         "gap": gap_text,
         "buffer_rows": _buffer_rows,
+        "pool_bar": pool_bar,
+        "pool_text": pool_text,
         "prose": _prose,
     }
     style = Markup(_variables() + (_FOLDER / "page.css").read_text(encoding="utf-8") + stylesheet())
     script = Markup((_FOLDER / "page.js").read_text(encoding="utf-8"))
     return made.get_template(template).render(
-        **values, style=style, script=script, version=target_arch.__version__, most_rows=_MOST_ROWS
+        **values,
+        zooms=ZOOMS,
+        style=style,
+        script=script,
+        version=target_arch.__version__,
+        most_rows=_MOST_ROWS,
     )
 
 
@@ -111,6 +145,8 @@ def _view(shown: ShownBundle, number: int) -> ModelView:
     several = len(shown.models) > 1
     anchor = f"m{number}-" if several else ""
     budgets = by_pool(model.budgets)
+    pools = _pool_views(model)
+    folded = _folded(pools)
     kinds = sorted({each.kind for pool in model.pools for each in pool.buffers})
     return ModelView(
         model=model,
@@ -122,10 +158,14 @@ def _view(shown: ShownBundle, number: int) -> ModelView:
         timeline=None if model.run is None else timeline_picture(model, model.run, soc),
         timeline_legend=() if model.run is None else legend(model.run, soc),
         lanes=() if model.run is None else lanes(model.run, soc),
-        pools=pools_picture(model.pools),
+        opening=NOT_MOVED if model.run is None else opening(model.run),
         kinds=tuple((kind_class(kind), kind) for kind in kinds),
-        memories=tuple((pool, memory_picture(model, pool)) for pool in model.pools),
-        budgets=tuple((pool, budgets_picture(pool, budgets[pool])) for pool in budgets),
+        memories=tuple(each for each in pools if each not in folded),
+        folded=folded,
+        budgets=tuple(
+            (pool, budgets_picture(pool, every), tuple(map(waterfall.in_numbers, every)))
+            for pool, every in budgets.items()
+        ),
         turns=tuple(_turns(model)),
         partitions=tuple(
             (each.id, each.instance, ", ".join(each.operators), each.reason, "; ".join(each.notes))
@@ -134,6 +174,26 @@ def _view(shown: ShownBundle, number: int) -> ModelView:
         layers=tuple(_layers(model)),
         attempts=tuple((a.kind, a.operator, a.instance, a.outcome, a.reason) for a in model.attempts),
     )
+
+
+def _pool_views(model: ShownModel) -> tuple[PoolView, ...]:
+    """The pools of a model."""
+    return tuple(
+        PoolView(
+            pool=pool,
+            picture=memory_picture(model, pool),
+            start=first_sight(model, pool),
+            axis=bytes_axis(pool),
+            text=memory_text(pool),
+        )
+        for pool in model.pools
+    )
+
+
+def _folded(pools: Sequence[PoolView]) -> tuple[PoolView, ...]:
+    """The pools that are nearly empty, where others are not."""
+    empty = [each for each in pools if each.pool.peak < _NEARLY_EMPTY * each.pool.capacity]
+    return tuple(empty) if len(empty) < len(pools) else ()
 
 
 def _image(image: ShownImage) -> ImageView:

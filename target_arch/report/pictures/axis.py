@@ -7,8 +7,6 @@ from target_arch.report.pictures.svg import label, line, width_of
 
 _DRAWN = 1040
 """Pixels that a picture of percentages takes at least when it is not zoomed."""
-_MOST = 90
-"""Pixels that are enough for a label, however long it is."""
 _LAST = 0.94
 """The part of an axis after which no word has room."""
 
@@ -38,7 +36,7 @@ def grid(ends: Iterable[float], whole: float, top: float, bottom: float, said: C
 
 def zoom_class(part: float, text: str) -> str | None:
     """The class of a label that fits that part of the width from some zoom on; None where it never does."""
-    needed = min(width_of(text, 11), _MOST) + 8
+    needed = width_of(text, 11) + 8
     return next(
         (f"z{zoom}" if zoom > 1 else "" for zoom in (1, 4, 16, 64) if part * zoom * _DRAWN >= needed), None
     )

@@ -47,6 +47,12 @@ def by_pool(budgets: Iterable[ShownBudget]) -> dict[str, list[ShownBudget]]:
     return {pool: found[pool] for pool in sorted(found)}
 
 
+def in_numbers(budget: ShownBudget) -> tuple[str, str, str, str]:
+    """The bar in words: its name, and bytes live, used and offered."""
+    used = "" if budget.used is None else f"{budget.used:,}"
+    return _name(budget), f"{budget.live:,}", used, f"{budget.guaranteed:,}"
+
+
 def _bytes(value: float) -> str:
     return f"{value:,.0f} B"
 

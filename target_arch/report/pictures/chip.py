@@ -10,7 +10,7 @@ from statistics import mean
 from attrs import frozen
 
 from target_arch.report.pictures.style import hue_class
-from target_arch.report.pictures.svg import Picture, fitted, group, label, tag, tip
+from target_arch.report.pictures.svg import Picture, fitted, group, label, tag, tip, width_of
 from target_arch.soc.model import HOST_ENGINE, CopyPath, Instance, Memory, SoC
 from target_arch.soc.units import BANDWIDTH, FREQUENCY, SIZE, TIME, written
 
@@ -54,6 +54,38 @@ def chip_picture(soc: SoC) -> Picture:
     height = max(box.y + box.height for box in boxes) + _MARGIN
     drawn = [*map(_drawn, boxes), *_edges(soc, places, {box.name: box for box in engines})]
     return Picture(title=f"the chip {soc.name}", width=width, height=height, body="".join(drawn))
+
+
+def stacked_chip(soc: SoC) -> Picture:
+    """The same below each other, for narrow pages: an engine says in words what it reads and writes."""
+    engines = [_box(name, _engine_in_words(soc, name), "card") for name in _engine_names(soc)]
+    boxes = _column((*_left(soc), *engines, *_right(soc)), 1)
+    height = max(box.y + box.height for box in boxes) + _MARGIN
+    body = "".join(map(_drawn, boxes))
+    return Picture(title=f"the chip {soc.name}", width=_WIDTH + 2, height=height, body=body)
+
+
+def _engine_names(soc: SoC) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(path.engine for path in soc.copies))
+
+
+def _engine_in_words(soc: SoC, name: str) -> list[str]:
+    paths = [path for path in soc.copies if path.engine == name]
+    lines = _engine(soc, name, paths)
+    lines += _wrapped("reads", dict.fromkeys(path.source for path in paths))
+    return lines + _wrapped("writes", dict.fromkeys(path.target for path in paths))
+
+
+def _wrapped(before: str, names: Iterable[str]) -> list[str]:
+    """The names in as many lines as they need."""
+    lines, start = [], before
+    for name in names:
+        longer = f"{start} {name},"
+        if start != before and width_of(longer, 11) > _WIDTH - 2 * _PAD:
+            lines.append(start)
+            longer = f"{name},"
+        start = longer
+    return [*lines, start.rstrip(",")]
 
 
 def _left(soc: SoC) -> list[Box]:
@@ -159,9 +191,8 @@ def _at(box: Box, x: float, y: float) -> Box:
 
 def _engines(soc: SoC, places: Mapping[str, Box], has_right: bool) -> tuple[Box, ...]:
     """The engines that copy, each as near as possible to the memories it connects."""
-    names = dict.fromkeys(path.engine for path in soc.copies)
     wanted = []
-    for name in names:
+    for name in _engine_names(soc):
         paths = [path for path in soc.copies if path.engine == name]
         ends = [places[end] for path in paths for end in (path.source, path.target) if end in places]
         box = _box(name, _engine(soc, name, paths), "card", _ENGINE)

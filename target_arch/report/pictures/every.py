@@ -5,7 +5,7 @@ from target_arch.report.pictures.budgets import budgets_picture, by_pool
 from target_arch.report.pictures.chip import chip_picture
 from target_arch.report.pictures.graph import graph_picture
 from target_arch.report.pictures.image import image_picture
-from target_arch.report.pictures.memory import memory_picture
+from target_arch.report.pictures.memory import named_memory
 from target_arch.report.pictures.pools import pools_picture
 from target_arch.report.pictures.svg import Picture
 from target_arch.report.pictures.timeline import named_timeline
@@ -24,6 +24,6 @@ def _of_model(model: ShownModel, shown: ShownBundle) -> dict[str, Picture]:
     found = {"model": graph_picture(model, shown.soc), "pools": pools_picture(model.pools)}
     if model.run is not None:
         found["timeline"] = named_timeline(model, model.run, shown.soc)
-    found |= {f"memory-{pool.name}": memory_picture(model, pool) for pool in model.pools}
+    found |= {f"memory-{pool.name}": named_memory(model, pool) for pool in model.pools}
     budgets = by_pool(model.budgets)
     return found | {f"budgets-{pool}": budgets_picture(pool, budgets[pool]) for pool in budgets}

@@ -20,7 +20,7 @@ def pools_picture(pools: Sequence[ShownPool]) -> Picture:
         y = number * _ROW
         drawn.append(label(0, y + 20, fitted(pool.name, _NAME - 10), "ink strong"))
         drawn.append(
-            label(_WIDTH - _NUMBERS + 12, y + 20, fitted(_said(pool), _NUMBERS - 14, 11), "dim small")
+            label(_WIDTH - _NUMBERS + 12, y + 20, fitted(pool_text(pool), _NUMBERS - 14, 11), "dim small")
         )
         drawn.append(
             tag("svg", _bar(pool), x=_NAME, y=y + 8, width=_WIDTH - _NAME - _NUMBERS, height=_BAR + 4)
@@ -28,7 +28,13 @@ def pools_picture(pools: Sequence[ShownPool]) -> Picture:
     return Picture(title="pools", width=_WIDTH, height=max(len(pools), 1) * _ROW + 6, body="".join(drawn))
 
 
-def _said(pool: ShownPool) -> str:
+def pool_bar(pool: ShownPool) -> Picture:
+    """The bar of one pool, as wide as there is room."""
+    return Picture(title=f"{pool.name}: {pool_text(pool)}", width=None, height=_BAR, body=_bar(pool))
+
+
+def pool_text(pool: ShownPool) -> str:
+    """How full a pool gets."""
     part = pool.peak / pool.capacity if pool.capacity else 0
     gap = pool.peak - pool.in_place_bound
     over = f", {gap:,} B above the bound" if gap else ", at the bound"
@@ -39,7 +45,7 @@ def _bar(pool: ShownPool) -> str:
     bound = percent(pool.in_place_bound, pool.capacity)
     return group(
         [
-            tip(_said(pool)),
+            tip(pool_text(pool)),
             tag("rect", width="100%", height=_BAR, rx=2, class_="free"),
             tag("rect", width=percent(pool.peak, pool.capacity), height=_BAR, rx=2, class_="k-input"),
             line(bound, 0, bound, _BAR, "limit"),

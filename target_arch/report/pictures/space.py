@@ -3,7 +3,7 @@
 from target_arch.report.facts.space import ShownPoint, ShownSpace
 from target_arch.report.pictures.svg import Picture, group, label, line, tag, tip
 
-_WIDTH, _HEIGHT, _EDGE = 720, 360, 56
+_HEIGHT, _EDGE = 360, 56
 _APART = 118
 _MOST = 2000
 """Points beside the front that are drawn, evenly chosen."""
@@ -16,18 +16,21 @@ def front_picture(shown: ShownSpace) -> Picture:
     first = len(shown.axes) - shown.goals
     across, up = (first, first + 1) if shown.goals > 1 else (first, first)
     parts = [
-        line(_EDGE, _HEIGHT - _EDGE, _WIDTH - _EDGE, _HEIGHT - _EDGE, "rule"),
-        line(_EDGE, _EDGE / 2, _EDGE, _HEIGHT - _EDGE, "rule"),
-        label(_EDGE, _HEIGHT - _EDGE + 16, shown.axes[across].low, "small dim"),
-        label(_WIDTH - _EDGE, _HEIGHT - _EDGE + 16, shown.axes[across].high, "small dim end"),
-        label(_WIDTH / 2, _HEIGHT - _EDGE + 34, shown.axes[across].name, "strong middle"),
-        label(4, _HEIGHT - _EDGE - 4, shown.axes[up].low, "small dim"),
-        label(4, 24, shown.axes[up].high, "small dim"),
-        label(4, 10, shown.axes[up].name, "strong"),
+        line(_percent(0), _HEIGHT - _EDGE, _percent(1), _HEIGHT - _EDGE, "rule"),
+        line(_percent(0), _EDGE, _percent(0), _HEIGHT - _EDGE, "rule"),
+        label(_percent(0), 16, f"{shown.axes[up].name}, from bottom to top", "strong"),
+        label(_percent(0), 32, f"{shown.axes[up].low} to {shown.axes[up].high}", "small dim"),
+        label(_percent(1), _HEIGHT - 30, f"{shown.axes[across].name}, from left to right", "strong end"),
+        label(
+            _percent(1),
+            _HEIGHT - 12,
+            f"{shown.axes[across].low} to {shown.axes[across].high}",
+            "small dim end",
+        ),
     ]
     parts += (_dot(shown, point, across, up) for point in _drawn(shown))
     title = f"{shown.axes[up].name} against {shown.axes[across].name}"
-    return Picture(title=title, width=_WIDTH, height=_HEIGHT, body="".join(parts))
+    return Picture(title=title, width=None, height=_HEIGHT, body="".join(parts))
 
 
 def axes_picture(shown: ShownSpace) -> Picture:
@@ -48,7 +51,7 @@ def axes_picture(shown: ShownSpace) -> Picture:
             f"{_EDGE + number * _APART},{bottom - place * (bottom - top):.1f}"
             for number, place in enumerate(point.places)
         )
-        class_ = "edge h0" if point.front else "edge thin hair"
+        class_ = "edge h0" if point.front else "edge thin rule faint"
         drawn = tag(
             "polyline", tip(_said(shown, point)), points=" ".join(places), class_=class_, style="fill:none"
         )
@@ -64,11 +67,16 @@ def _drawn(shown: ShownSpace) -> list[ShownPoint]:
 
 
 def _dot(shown: ShownSpace, point: ShownPoint, across: int, up: int) -> str:
-    x = _EDGE + point.places[across] * (_WIDTH - 2 * _EDGE)
+    x = _percent(point.places[across])
     y = _HEIGHT - _EDGE - point.places[up] * (_HEIGHT - 2 * _EDGE)
     class_ = "h0 solid" if point.front else "plain"
     drawn = tag("circle", tip(_said(shown, point)), cx=x, cy=y, r=5 if point.front else 2.5, class_=class_)
     return _linked(point, drawn)
+
+
+def _percent(place: float) -> str:
+    """The abscissa of a place from 0 to 1 in the picture of the front."""
+    return f"{2 + 96 * place:.3f}%"
 
 
 def _linked(point: ShownPoint, drawn: str) -> str:

@@ -26,6 +26,8 @@ class Theme:
     hair: str
     bad: str
     good: str
+    tint: float
+    """The part of a hue in the filling of a box."""
     hues: tuple[str, ...]
     kinds: Mapping[str, str]
 
@@ -35,45 +37,48 @@ LIGHT = Theme(
     surface="ffffff",
     sunken="eef0f4",
     ink="1b2130",
-    dim="566073",
+    dim="4d5769",
     hair="d3d8e1",
     bad="b42318",
     good="157347",
+    tint=0.24,
     hues=("2f6fde", "c8660a", "168453", "8250df", "cb2f6d", "0b7f8a", "947000", "86563f"),
     kinds={
         "input": "2f6fde",
         "output": "168453",
-        "activation": "7b8bb0",
-        "constant": "a58b53",
-        "local": "c8660a",
+        "activation": "70767f",
+        "constant": "b08400",
+        "local": "cb2f6d",
         "state": "8250df",
-        "next-state": "cb2f6d",
+        "next-state": "c8560a",
     },
 )
 DARK = Theme(
     page="12151c",
     surface="1a1f29",
     sunken="232a36",
-    ink="e8ebf1",
-    dim="a3adbf",
+    ink="f0f2f6",
+    dim="c9d0dc",
     hair="3a4353",
     bad="ff8f85",
     good="6fd3a0",
+    tint=0.34,
     hues=("74a5ff", "f0a25a", "5cc896", "b595f5", "f281ac", "56c7d1", "dfba4b", "cfa48e"),
     kinds={
         "input": "74a5ff",
-        "output": "5cc896",
-        "activation": "8c9cc2",
-        "constant": "c9ae74",
-        "local": "f0a25a",
-        "state": "b595f5",
-        "next-state": "f281ac",
+        "output": "4fd08f",
+        "activation": "a9adb3",
+        "constant": "e3c04a",
+        "local": "f0719f",
+        "state": "b08cff",
+        "next-state": "f08a4a",
     },
 )
 
 _FIXED = """svg text{font:12px system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
 svg .small{font-size:11px}svg .strong{font-weight:600}svg .middle{text-anchor:middle}svg .end{text-anchor:end}
 svg .edge{fill:none;stroke-width:1.4}svg .wait{stroke-dasharray:3 2}svg .thin{stroke-width:1}
+svg .faint{stroke-opacity:.55}
 svg .dash{stroke-dasharray:5 4}
 svg .box{stroke-width:1.2}
 svg .z4,svg .z16,svg .z64{display:none}svg a{text-decoration:none}
@@ -120,11 +125,11 @@ def _colours(theme: Theme) -> str:
         f"svg .card{{fill:#{theme.surface};stroke:#{theme.hair}}}",
         f"svg .plain{{fill:#{theme.sunken};stroke:#{theme.dim}}}",
         f"svg .copy{{fill:#{mixed(theme.dim, theme.surface, 0.45)};stroke:#{theme.dim}}}",
-        f"svg .wait{{fill:#{mixed(theme.bad, theme.surface, 0.16)};stroke:#{theme.bad}}}",
+        f"svg .wait{{fill:#{mixed(theme.bad, theme.surface, 0.1)};stroke:#{theme.bad}}}",
         f"svg .free{{fill:#{theme.sunken};stroke:#{theme.hair}}}",
     ]
     for name, colour in classes.items():
-        tint = mixed(colour, theme.surface, 0.2)
+        tint = mixed(colour, theme.surface, theme.tint)
         rules.append(
             f"svg .{name}{{fill:#{tint};stroke:#{colour}}}svg .{name}.solid{{fill:#{colour};stroke:none}}"
         )

@@ -33,15 +33,62 @@ class Lane:
     class_: str
 
 
+@frozen(kw_only=True)
+class Opening:
+    """The first sight of a timeline: one of ZOOMS, and what part of the run is left of it."""
+
+    zoom: int
+    start: float
+
+
+ZOOMS = (1, 4, 16, 64)
+_OPENED = ZOOMS[:3]
+_NAMED = 0.5
+"""The part of all computing time whose operators have their names at first."""
+
+
 def lanes(run: ShownRun, soc: SoC) -> tuple[Lane, ...]:
-    """The lanes of a run: the host, then instances in the order of the SoC, then channels."""
+    """The lanes of a run: instances, the busiest first, then channels."""
     instances = [Lane(name=each.name, class_=hue_class(n)) for n, each in enumerate(soc.instances)]
-    host = soc.host.name
-    busy = {*run.lanes, host}
+    busy = {*run.lanes, soc.host.name}
     known = {lane.name for lane in instances}
     channels = [Lane(name=name, class_="copy") for name in sorted(busy - known)]
-    ordered = sorted(instances, key=lambda lane: lane.name != host)
+    taken = _taken(run)
+    ordered = sorted(instances, key=lambda lane: -taken.get(lane.name, 0.0))
     return tuple(lane for lane in (*ordered, *channels) if lane.name in busy)
+
+
+def opening(run: ShownRun) -> Opening:
+    """The least zoom in which half of the computing time has its names, and there the longest computation of
+    the busiest instance.
+    """
+    taken = _taken(run)
+    if not taken or not run.makespan:
+        return Opening(zoom=1, start=0.0)
+    runs = [span for span in run.spans if span.kind == ActivityKind.RUN]
+    zoom = next((zoom for zoom in _OPENED if _named(runs, run.makespan, zoom) >= _NAMED), _OPENED[-1])
+    busiest = max(taken, key=lambda name: taken[name])
+    longest = max((span for span in runs if span.where == busiest), key=lambda span: span.end - span.start)
+    return Opening(zoom=zoom, start=longest.start / run.makespan)
+
+
+def _taken(run: ShownRun) -> dict[str, float]:
+    """Seconds that each instance computes."""
+    taken: dict[str, float] = {}
+    for span in run.spans:
+        if span.kind == ActivityKind.RUN:
+            taken[span.where] = taken.get(span.where, 0.0) + span.end - span.start
+    return taken
+
+
+def _named(runs: Iterable[Activity], whole: float, zoom: int) -> float:
+    """The part of the computing time in bars that have a name at this zoom."""
+    seconds = {False: 0.0, True: 0.0}
+    for span in runs:
+        took = span.end - span.start
+        needed = zoom_class(took / whole, span.what)
+        seconds[needed is not None and int(needed.removeprefix("z") or 1) <= zoom] += took
+    return seconds[True] / (sum(seconds.values()) or 1.0)
 
 
 def timeline_picture(model: ShownModel, run: ShownRun, soc: SoC, part: float = 1.0) -> Picture:
@@ -105,7 +152,7 @@ def _bar(span: Activity, top: float, lane: Lane, whole: float, said: Mapping[int
         f"from {_time(span.start)} on"
     )
     y = top + (LANE - _BAR) / 2
-    zoomed = zoom_class(room, span.what)
+    zoomed = None if span.kind == ActivityKind.WAIT else zoom_class(room, span.what)
     if zoomed is None:
         return tag("rect", about, x=x, y=y, width=width, height=_BAR, class_=class_)
     inside = [
