@@ -24,8 +24,9 @@ FLOORS = {
     "calibrate": 7,
     "tune": 7,
     "explore": 7,
-    "api": 8,
-    "cli": 9,
+    "quantize": 8,
+    "api": 9,
+    "cli": 10,
 }
 FILES = sorted(PACKAGE.rglob("*.py"))
 ENTRY_FILES = {PACKAGE / "__init__.py", PACKAGE / "__main__.py"}

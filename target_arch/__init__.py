@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from target_arch.api.explored import explore_chips, point_chip
     from target_arch.api.inventory import operators
     from target_arch.api.placed import partition
+    from target_arch.api.quantizing import quantize_model
     from target_arch.api.relax_codegen import register_codegen
     from target_arch.api.soc import load_soc
     from target_arch.api.tuning import tune_kernels
@@ -38,6 +39,7 @@ __all__ = [
     "operators",
     "partition",
     "point_chip",
+    "quantize_model",
     "register_codegen",
     "tune_kernels",
 ]
@@ -57,6 +59,7 @@ _PLACES = {
     "operators": "target_arch.api.inventory",
     "partition": "target_arch.api.placed",
     "point_chip": "target_arch.api.explored",
+    "quantize_model": "target_arch.api.quantizing",
     "register_codegen": "target_arch.api.relax_codegen",
     "tune_kernels": "target_arch.api.tuning",
 }

@@ -1,4 +1,5 @@
-"""Makes the example model of the demo: `digits_int8.onnx`, and `heldout.npz` to judge it by.
+"""Makes the example models of the demo: `digits_int8.onnx`, `digits_float.onnx` that it is quantized
+from, and `heldout.npz` to judge them by.
 
     pip install -e ".[train]" && python examples/digits/train.py
 
@@ -265,6 +266,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "digits.onnx"
         onnx.save(float_model(parameters), path)
+        onnx.save(float_model(parameters), HERE / "digits_float.onnx")
         quantize_static(
             path,
             HERE / "digits_int8.onnx",

@@ -44,21 +44,25 @@ class Evaluator:
 
     def __call__(self, task: PointTask) -> PointOutcome:
         """The outcome of the point. Raises NotInstalled where a backend lacks a tool."""
+        return self.planned(task)[0]
+
+    def planned(self, task: PointTask) -> tuple[PointOutcome, PlannedModels | None]:
+        """The outcome of the point with its plans; None where there are none. Raises as a call does."""
         try:
             soc = task.chip.soc(self.plug_ins)
         except DiagnosticError as error:
-            return _without_numbers(Status.NO_CHIP, error)
+            return _without_numbers(Status.NO_CHIP, error), None
         try:
             made = plan_models(ModelsRequest(models=self._requests(task, soc)), self.reuse)
         except NotInstalled:
             raise
         except DiagnosticError as error:
             wrong = isinstance(error, CheckError)
-            return _without_numbers(Status.CRASHED if wrong else Status.REFUSED, error)
+            return _without_numbers(Status.CRASHED if wrong else Status.REFUSED, error), None
         except Exception as error:
             text = "".join(traceback.format_exception(error))
-            return PointOutcome(status=Status.CRASHED, rule="defect", reason=text)
-        return _numbers(task, made)
+            return PointOutcome(status=Status.CRASHED, rule="defect", reason=text), None
+        return _numbers(task, made), made
 
     def read(self, task: PointTask) -> None:
         """Read the models of a point on its chip. Raises DiagnosticError for one that cannot be read."""

@@ -313,6 +313,30 @@ def _choose(to: ArgumentParser) -> None:
     _backend_dirs(to)
 
 
+def _quantize(to: ArgumentParser) -> None:
+    to.add_argument("model", type=Path, metavar="MODEL", help="a float .onnx file")
+    to.add_argument(
+        "--data", type=Path, required=True, metavar="PLACE",
+        help="frames to calibrate and judge with: an .npz file with an array for each input, or a folder "
+        "with an .npy file for each; frames are the first dimension",
+    )  # fmt: skip
+    to.add_argument(
+        "--labels", type=Path, metavar="FILE",
+        help="an .npy file with the class of each frame, for accuracies (default: the array `labels` of the "
+        ".npz file, if it has one)",
+    )  # fmt: skip
+    to.add_argument("--soc", required=True, metavar="SOC", help="a SoC file, or the name of a shipped one")
+    to.add_argument(
+        "--within", action="append", default=[], metavar="NAME=VALUE,...",
+        help="limits to keep, bytes of memories and time, as in flash=512KiB,latency=20ms; may repeat "
+        "(default: what the library's own int8 model takes)",
+    )  # fmt: skip
+    to.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="the quantized model")
+    _add(tuple(row for row in PLAN if row.flag in {"--mode", "--optimize"}), to)
+    _format(to)
+    _backend_dirs(to)
+
+
 def _models_for_chips(to: ArgumentParser) -> None:
     to.add_argument(
         "models",
@@ -530,6 +554,7 @@ COMMANDS = (
     Command("explore", "explore", "compare many chips for the same models", _explore),
     Command("fit", "explore", "find the smallest chip that holds some models", _fit),
     Command("choose", "explore", "rank chips for some models", _choose),
+    Command("quantize", "quantize", "make a float model one of integers that fits a chip", _quantize),
     Command("run", "bundles", "build a bundle with this machine's C compiler and run it", _run),
     Command(
         "verify",

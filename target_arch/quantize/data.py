@@ -1,0 +1,145 @@
+"""Frames of the caller's that a model is calibrated and judged with, and their labels.
+
+Tests: `tests/quantize/test_data.py`.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from attrs import field, frozen
+from numpy.typing import NDArray
+
+from target_arch.diagnostics import DiagnosticError, listed, refusal
+from target_arch.plan.manifest.model import TensorEntry
+from target_arch.plan.model import file_name
+from target_arch.run.execute.tensors import checked_tensor, not_numpy
+from target_arch.run.references.reference import Frame, Input
+
+LABELS = "labels"
+"""The array of an `.npz` file that has the labels, where no input is called so."""
+Array = NDArray[Any]
+
+
+@frozen(kw_only=True)
+class LabelledFrames:
+    """Inputs of runs, and the class of each; without labels None."""
+
+    frames: tuple[Frame, ...] = field(repr=False)
+    labels: tuple[int, ...] | None = field(default=None, repr=False)
+
+
+def read_frames(place: Path, labels: Path | None, inputs: Sequence[Input]) -> LabelledFrames:
+    """The frames of an `.npz` file with an array for each input, or of a folder with an `.npy` file for each;
+    a model with one input takes the only array, whatever its name is. The first dimension are the frames.
+
+    DiagnosticError for other names, shapes, types and counts, for no frame, and for values that are no
+    numbers.
+    """
+    arrays = _in_folder(place, inputs) if place.is_dir() else _in_archive(place)
+    archived = _labels_among(arrays, inputs)
+    if len(inputs) == 1 and len(arrays) == 1:
+        arrays = {inputs[0].name: next(iter(arrays.values()))}
+    names = [one.name for one in inputs]
+    if sorted(arrays) != sorted(names):
+        raise refusal("wrong-input", place, f"the inputs are {listed(names)}; given are {listed(arrays)}")
+    stacks = [_stacked(arrays[one.name], one, place) for one in inputs]
+    counts = [len(stack) for stack in stacks]
+    if len(set(counts)) > 1:
+        said = ", ".join(f"`{name}` has {count:,}" for name, count in zip(names, counts, strict=True))
+        raise refusal("wrong-input", place, f"inputs have different numbers of frames: {said}")
+    known = archived if labels is None else _array(labels)
+    return LabelledFrames(
+        frames=tuple(
+            tuple(np.ascontiguousarray(one) for one in frame) for frame in zip(*stacks, strict=True)
+        ),
+        labels=None if known is None else _classes(known, counts[0], place if labels is None else labels),
+    )
+
+
+def _labels_among(arrays: dict[str, Array], inputs: Sequence[Input]) -> Array | None:
+    """The labels, taken out of the arrays of an archive that has them."""
+    return None if LABELS in {one.name for one in inputs} else arrays.pop(LABELS, None)
+
+
+def _in_folder(place: Path, inputs: Sequence[Input]) -> dict[str, Array]:
+    files = {one.name: place / f"{file_name(one.name)}.npy" for one in inputs}
+    others = sorted(place.glob("*.npy"))
+    if not others:
+        hint = f"an `.npy` file for each input: {listed(file.name for file in files.values())}"
+        raise refusal("wrong-input", place, "the folder has no `.npy` file", hint)
+    if len(inputs) == 1 and len(others) == 1:
+        return {inputs[0].name: _array(others[0])}
+    missing = [file.name for file in files.values() if not file.is_file()]
+    if missing:
+        raise refusal("wrong-input", place, f"the folder has no {listed(missing)}")
+    return {name: _array(file) for name, file in files.items()}
+
+
+def _in_archive(place: Path) -> dict[str, Array]:
+    if place.suffix != ".npz":
+        hint = "name a folder with an `.npy` file for each input, or an `.npz` file with all"
+        raise refusal("wrong-input", place, "data is in a folder or an .npz file", hint)
+    archive: Mapping[str, Array] = _array(place)
+    try:
+        return {name: archive[name] for name in archive}
+    except (OSError, ValueError) as error:
+        raise not_numpy(place, error) from error
+
+
+def _array(file: Path) -> Any:
+    try:
+        return np.load(file, allow_pickle=False)
+    except FileNotFoundError:
+        raise refusal("wrong-input", file, "cannot be read: No such file or directory") from None
+    except Exception as error:
+        # numpy evaluates headers as Python, and raises whatever that does.
+        raise not_numpy(file, error) from error
+
+
+def _stacked(array: Array, one: Input, place: Path) -> Array:
+    """The array with a dimension of frames; a leading batch of one may be that dimension."""
+    shape = one.shape
+    if array.ndim == len(shape) and shape[:1] == (1,) and array.ndim:
+        array = array[:, np.newaxis]
+    if array.ndim != len(shape) + 1:
+        takes, has = f"{one.dtype}{list(shape)}", f"{array.dtype}{list(array.shape)}"
+        message = f"input `{one.name}` is {takes}, given is {has}"
+        raise refusal("wrong-input", place, message, "put a dimension of frames before those of the input")
+    if not len(array):
+        raise refusal("wrong-input", place, f"input `{one.name}` has no frame", None)
+    checked_tensor(array[0], _entry(one), str(place))
+    broken = np.flatnonzero(~np.isfinite(array.reshape(len(array), -1)).all(axis=1))
+    if broken.size:
+        message = f"{broken.size:,} of {len(array):,} frames of input `{one.name}` have NaN or infinity"
+        raise refusal("wrong-input", place, message, f"the first one is frame {broken[0]:,}")
+    return array
+
+
+def _entry(one: Input) -> TensorEntry:
+    count = int(np.prod(one.shape, dtype=np.int64)) * one.dtype.itemsize
+    return TensorEntry(name=one.name, dtype=str(one.dtype), shape=one.shape, bytes=count, buffer="")
+
+
+def _classes(labels: Array, count: int, place: Path) -> tuple[int, ...]:
+    flat = labels.reshape(-1) if labels.ndim == 2 and 1 in labels.shape else labels
+    if flat.ndim != 1 or flat.dtype.kind not in "iu" or (flat < 0).any():
+        has = f"{labels.dtype}{list(labels.shape)}"
+        message = f"labels are one class for each frame, counted from 0; given is {has}"
+        raise refusal("wrong-labels", place, message, None)
+    if len(flat) != count:
+        raise refusal("wrong-labels", place, f"there are {len(flat):,} labels for {count:,} frames", None)
+    return tuple(map(int, flat))
+
+
+def require_classes(data: LabelledFrames, outputs: Frame) -> None:
+    """DiagnosticError where the first of a frame's outputs has no element for a label."""
+    highest = max(data.labels or (0,))
+    if data.labels is not None and highest >= outputs[0].size:
+        raise _no_class(highest, outputs[0].size)
+
+
+def _no_class(label: int, classes: int) -> DiagnosticError:
+    message = f"label {label:,} is no class: the first output has {classes:,} elements"
+    return refusal("wrong-labels", "labels", message, "classes are counted from 0, an element of it for each")

@@ -1,0 +1,34 @@
+"""The library for a model file, by its ending."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from target_arch.diagnostics import listed, refusal
+from target_arch.quantize.data import LabelledFrames
+from target_arch.quantize.library import QuantizedModel
+from target_arch.quantize.onnx_file import one_frame_onnx, onnx_quantizer, require_float_onnx
+
+_CALIBRATED: Mapping[str, Callable[[Path, LabelledFrames, Path], QuantizedModel]] = {".onnx": onnx_quantizer}
+_ONE_FRAME: Mapping[str, Callable[[Path, Path], Path]] = {".onnx": one_frame_onnx}
+_REQUIRED: Mapping[str, Callable[[Path], None]] = {".onnx": require_float_onnx}
+
+
+def require_float(model: Path) -> None:
+    """DiagnosticError for a file of another format, one that is not there, and one that is quantized."""
+    if not model.is_file():
+        raise refusal("model-not-found", model, "there is no such file", None)
+    suffix = model.suffix.lower()
+    if suffix not in _REQUIRED:
+        hint = f"models that are quantized here end with {listed(_REQUIRED)}"
+        raise refusal("model-type", model, f"no library quantizes files that end with `{model.suffix}`", hint)
+    _REQUIRED[suffix](model)
+
+
+def one_frame(model: Path, folder: Path) -> Path:
+    """The model for one frame a run, where it leaves their number open; a new file is in the folder."""
+    return _ONE_FRAME[model.suffix.lower()](model, folder)
+
+
+def calibrated(model: Path, data: LabelledFrames, folder: Path) -> QuantizedModel:
+    """The model, calibrated by the library of its format; files that it needs are in the folder."""
+    return _CALIBRATED[model.suffix.lower()](model, data, folder)

@@ -1,0 +1,33 @@
+"""The contract with a library that quantizes models of a format."""
+
+from pathlib import Path
+from typing import Protocol
+
+from target_arch.quantize.precision import Precisions, QuantizableLayer
+
+
+class QuantizedModel(Protocol):
+    """A float model that a library has calibrated and can quantize, layer by layer.
+
+    `float_model` is the file that is quantized, with fixed shapes. `settings` are ways of the library to
+    find the ranges of activations: results of each have the same bytes.
+    """
+
+    @property
+    def library(self) -> str:
+        """The name of the library."""
+
+    @property
+    def float_model(self) -> Path:
+        """The model that is quantized."""
+
+    @property
+    def layers(self) -> tuple[QuantizableLayer, ...]:
+        """The layers, in the order of the file."""
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        """Ways to find the ranges of activations."""
+
+    def quantized(self, precisions: Precisions, setting: str) -> bytes:
+        """The content of the file with these precisions. The same arguments give the same bytes."""

@@ -1,0 +1,34 @@
+"""Precisions of a layer, and the choice of one for each."""
+
+from enum import StrEnum
+
+from attrs import frozen
+
+
+class Precision(StrEnum):
+    """The types in which a layer computes.
+
+    `INT8_TENSOR` has one scale for all weights of a layer, where `INT8` has one for each channel.
+    """
+
+    FLOAT = "float"
+    INT8 = "int8"
+    INT8_TENSOR = "int8-tensor"
+
+
+Precisions = tuple[Precision, ...]
+"""A precision for each layer of a model, in their order."""
+
+
+@frozen(kw_only=True)
+class QuantizableLayer:
+    """An operator with weights, and the operators behind it up to the next one, which have its precision.
+
+    `name` is the operator's in the file, `weights` the number of its elements that are constant. `choices`
+    are the precisions that its library has for it.
+    """
+
+    name: str
+    kind: str
+    weights: int
+    choices: Precisions

@@ -1,0 +1,41 @@
+"""Distances and accuracies."""
+
+import numpy as np
+import pytest
+
+from target_arch.quantize.data import LabelledFrames
+from target_arch.quantize.score import Judge, Score
+
+FRAMES = tuple((np.array([value], np.float32),) for value in (1.0, 2.0))
+OUTPUTS = ((np.array([3.0, 4.0]),), (np.array([0.0, -5.0]),))
+
+
+def judge(labels: tuple[int, ...] | None = None) -> Judge:
+    return Judge(data=LabelledFrames(frames=FRAMES, labels=labels), expected=OUTPUTS)
+
+
+def test_a_distance_is_the_errors_share() -> None:
+    answers = {1.0: (np.array([3.0, 4.0]),), 2.0: (np.array([0.5, -5.0]),)}
+    score = judge().score(lambda frame: answers[float(frame[0][0])])
+    assert score == Score(distance=pytest.approx(np.sqrt(0.25 / 50)))
+
+
+def test_several_outputs_count_alike() -> None:
+    expected = tuple((one[0], 1000 * one[0]) for one in OUTPUTS)
+    both = Judge(data=LabelledFrames(frames=FRAMES), expected=expected)
+    answers = iter([(expected[0][0], 1.1 * expected[0][1]), (expected[1][0], 1.1 * expected[1][1])])
+    assert both.score(lambda frame: next(answers)).distance == pytest.approx(np.sqrt(0.01 / 2))
+
+
+def test_outputs_of_zeros() -> None:
+    zero = Judge(data=LabelledFrames(frames=FRAMES[:1]), expected=((np.zeros(2),),))
+    assert zero.score(lambda frame: (np.zeros(2),)).distance == 0
+    assert zero.score(lambda frame: (np.ones(2),)).distance == 1
+
+
+def test_accuracy_goes_before_distance() -> None:
+    assert judge(labels=(1, 1)).perfect == Score(distance=0.0, accuracy=0.5)
+    right = judge(labels=(1, 1)).score(lambda frame: (np.array([0.0, 1.0]),))
+    assert right.accuracy == 1.0
+    assert right.rank < judge(labels=(1, 1)).perfect.rank
+    assert Score(distance=0.1).rank < Score(distance=0.2).rank
