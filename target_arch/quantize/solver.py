@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
-from attrs import field, frozen
+from attrs import define, field, frozen
 
 from target_arch.explore.measures import BYTES
 from target_arch.quantize.precision import Precisions
@@ -81,7 +81,7 @@ def nearest(problem: Problem, without: Iterable[Precisions]) -> Precisions | Non
     return solving.precisions()
 
 
-@frozen
+@define(eq=False)
 class _Solving:
     """A model of CP-SAT with a variable for each choice of each layer, one of which is 1."""
 

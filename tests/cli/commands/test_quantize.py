@@ -23,6 +23,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     written(tmp_path, x=frames())
     np.save(tmp_path / "labels.npy", np.arange(24) % 4)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TARGET_ARCH_QUIET", "")
     return tmp_path
 
 
@@ -76,7 +77,7 @@ def test_without_the_solver(
     monkeypatch.delitem(sys.modules, "ortools.sat.python.cp_model", raising=False)
     assert main([*ARGUMENTS, "--quiet"]) == 3
     assert capsys.readouterr().err == (
-        "reference: error: the package `ortools` is not installed [not-installed]\n"
+        "reference: error: the package `ortools` is not installed [tool-missing]\n"
         "hint: pip install 'target-arch[quantize]'\n"
     )
 
@@ -87,7 +88,7 @@ def test_without_the_library(
     monkeypatch.setitem(sys.modules, "onnxruntime.quantization", None)
     assert main([*ARGUMENTS, "--quiet"]) == 3
     assert capsys.readouterr().err == (
-        "reference: error: the package `onnxruntime` is not installed [not-installed]\n"
+        "reference: error: the package `onnxruntime` is not installed [tool-missing]\n"
         "hint: pip install 'target-arch[quantize]'\n"
     )
 
