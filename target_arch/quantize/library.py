@@ -4,6 +4,8 @@ from pathlib import Path
 from typing import Protocol
 
 from target_arch.quantize.precision import Precisions, QuantizableLayer
+from target_arch.run.references.reference import package_missing
+from target_arch.run.tools.toolchain import ToolMissing
 
 
 class QuantizedModel(Protocol):
@@ -31,3 +33,8 @@ class QuantizedModel(Protocol):
 
     def quantized(self, precisions: Precisions, setting: str) -> bytes:
         """The content of the file with these precisions. The same arguments give the same bytes."""
+
+
+def library_missing(package: str) -> ToolMissing:
+    """The error for a library that is not installed."""
+    return package_missing(package, "quantize")

@@ -15,9 +15,10 @@ from attrs import define, field
 
 from target_arch.diagnostics import refusal
 from target_arch.quantize.data import LabelledFrames
+from target_arch.quantize.library import library_missing
 from target_arch.quantize.precision import Precision, Precisions, QuantizableLayer
 from target_arch.relax.quiet import quiet
-from target_arch.run.references.reference import Frame, package_missing, unreadable
+from target_arch.run.references.reference import Frame, unreadable
 
 _WEIGHTED = ("Conv", "ConvTranspose", "Gemm", "MatMul")
 """Operators whose second input may be weights."""
@@ -86,7 +87,7 @@ def onnx_quantizer(model: Path, data: LabelledFrames, folder: Path) -> OnnxQuant
     try:
         import onnxruntime.quantization  # noqa: F401
     except ImportError as error:
-        raise package_missing("onnxruntime", "quantize") from error
+        raise library_missing("onnxruntime") from error
     prepared = _prepared(model, folder)
     graph = _loaded(prepared).graph
     layers, groups, weights = _layers(graph)

@@ -12,8 +12,8 @@ from typing import Any
 from attrs import define, field, frozen
 
 from target_arch.explore.measures import BYTES
+from target_arch.quantize.library import library_missing
 from target_arch.quantize.precision import Precisions
-from target_arch.run.references.reference import package_missing
 
 _ERROR_UNIT, _TIME_UNIT, _SHARE_UNIT = 1e-12, 1e-12, 1e-6
 """The solver computes in whole numbers of these: of errors, of seconds and joules, of shares of a limit; and
@@ -95,7 +95,7 @@ class _Solving:
         try:
             solver = import_module("ortools.sat.python.cp_model")
         except ImportError as error:
-            raise package_missing("ortools", "quantize") from error
+            raise library_missing("ortools") from error
         model = solver.CpModel()
         chosen = tuple(
             tuple(model.new_bool_var(f"{layer} {choice}") for choice in choices)

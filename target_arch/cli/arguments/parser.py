@@ -554,7 +554,7 @@ COMMANDS = (
     Command("explore", "explore", "compare many chips for the same models", _explore),
     Command("fit", "explore", "find the smallest chip that holds some models", _fit),
     Command("choose", "explore", "rank chips for some models", _choose),
-    Command("quantize", "quantize", "make a float model one of integers that fits a chip", _quantize),
+    Command("quantize", "quantizing", "make a float model one of integers that fits a chip", _quantize),
     Command("run", "bundles", "build a bundle with this machine's C compiler and run it", _run),
     Command(
         "verify",
