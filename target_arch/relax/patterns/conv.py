@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 from tvm.relax.dpl import wildcard
 
 from target_arch.plan.model import Attribute, Quantization
@@ -14,7 +14,7 @@ from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.relax.ir.graph import dtype_of, operator_name, shape_of
 from target_arch.relax.patterns.constants import Constant
 from target_arch.relax.patterns.defined import named
-from target_arch.relax.patterns.matcher import Draft, Match, Matcher
+from target_arch.relax.patterns.matcher import NHWC, Draft, Match, Matcher
 from target_arch.relax.patterns.pieces import (
     bias_of,
     biased,
@@ -69,12 +69,12 @@ class _Convolution:
 
 def named_conv2d() -> Matcher:
     """A convolution that the reader of the model stated as such."""
-    return named(OperatorKind.CONV2D)
+    return _named(OperatorKind.CONV2D)
 
 
 def named_depthwise_conv2d() -> Matcher:
     """A depthwise convolution that the reader of the model stated as such."""
-    return named(OperatorKind.DEPTHWISE_CONV2D)
+    return _named(OperatorKind.DEPTHWISE_CONV2D)
 
 
 def integer_conv2d() -> Matcher:
@@ -95,6 +95,26 @@ def float_conv2d() -> Matcher:
 def float_depthwise_conv2d() -> Matcher:
     """`conv2d → [+ bias] → [relu | clip]` on floats, a group for each input channel."""
     return _float(OperatorKind.DEPTHWISE_CONV2D)
+
+
+def _named(kind: OperatorKind) -> Matcher:
+    stated = named(kind)
+
+    def build(match: Match) -> Draft | None:
+        draft = stated.build(match)
+        grid = None if draft is None else draft.quantizations.get(draft.inputs[0])
+        if draft is None or grid is None:
+            return draft
+        around: Any = draft.attributes["padding"]
+        source, padding = _unpadded(match, draft.inputs[0], around, NHWC, grid.zero_point[0])
+        return evolve(
+            draft,
+            inputs=(source,),
+            attributes={**draft.attributes, "padding": padding},
+            quantizations={source: grid, match.root: draft.quantizations[match.root]},
+        )
+
+    return evolve(stated, build=build)
 
 
 def _integer(kind: OperatorKind) -> Matcher:
@@ -146,7 +166,9 @@ def _build_integer(match: Match, convolution: _Convolution, call: Any) -> Draft 
     stored = None if bias is None else integer_bias(bias, convolution.channels, scales)
     if stored is None:
         return None
-    source, padding = _unpadded(match, match.required("x").args[0], convolution, x.zero_point[0])
+    source, padding = _unpadded(
+        match, match.required("x").args[0], convolution.padding, convolution.axes, x.zero_point[0]
+    )
     return Draft(
         kind=convolution.kind,
         arithmetic=match.graph.arithmetic,
@@ -165,7 +187,7 @@ def _build_float(match: Match, convolution: _Convolution, call: Any) -> Draft | 
     x = call.args[0]
     if activation is None or bias is None or not match.is_activation(x) or dtype_of(x) != "float32":
         return None
-    source, padding = _unpadded(match, x, convolution, 0)
+    source, padding = _unpadded(match, x, convolution.padding, convolution.axes, 0)
     return Draft(
         kind=convolution.kind,
         inputs=(source,),
@@ -219,18 +241,18 @@ def _weights(found: Constant | None) -> Constant | None:
 
 
 def _unpadded(
-    match: Match, x: Any, convolution: _Convolution, zero: int
+    match: Match, x: Any, padding: tuple[int, int, int, int], axes: str, zero: int
 ) -> tuple[Any, tuple[int, int, int, int]]:
     """The input before a `pad` with zeros that this convolution alone reads, and the padding of both
     together.
     """
-    pad, padding = match.graph.call(x), convolution.padding
+    pad = match.graph.call(x)
     if pad is None or operator_name(pad) != "nn.pad":
         return x, padding
     if len(match.graph.users[x]) != 1 or x in match.graph.outputs:
         return x, padding
     widths = [int(width) for width in pad.attrs.pad_width]
-    around = {name: (widths[2 * at], widths[2 * at + 1]) for at, name in enumerate(convolution.axes)}
+    around = {name: (widths[2 * at], widths[2 * at + 1]) for at, name in enumerate(axes)}
     zeros = str(pad.attrs.pad_mode) == "constant" and float(pad.attrs.pad_value) == zero
     inner = not any(around["N"]) and not any(around["C"]) and min(widths) >= 0
     if not (zeros and inner and match.is_activation(pad.args[0])):

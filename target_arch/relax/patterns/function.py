@@ -32,7 +32,7 @@ def float_function() -> Matcher:
 
 
 def float_hard_swish() -> Matcher:
-    """`x * clip(x + 3, 0, 6) / 6` on floats; TFLite's frontend divides last, ONNX's divides the clip."""
+    """`x * clip(x + 3, 0, 6) / 6` on floats; TFLite's HARD_SWISH divides last, ONNX's divides the clip."""
     x = wildcard()
     shifted = is_op("relax.add")(x, wildcard())
     clipped = is_op("relax.clip")(shifted, wildcard(), wildcard())

@@ -1,4 +1,4 @@
-"""Our own converters of TFLite operators to Relax, taken before those of TVM's frontend.
+"""Our converters of TFLite operators to Relax.
 
 `driver.py` walks the operators of a model; `table.py` has the converters by operator.
 """

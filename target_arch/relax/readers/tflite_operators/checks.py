@@ -1,4 +1,4 @@
-"""Checks of every operator, before a converter of ours or of TVM's reads it."""
+"""Checks of every operator, before its converter reads it."""
 
 from target_arch.relax.readers.tflite_operators.grids import bounds
 from target_arch.relax.readers.tflite_operators.recurrent import CONVERTERS as RECURRENT

@@ -12,7 +12,7 @@ from tvm import relax
 from target_arch.plan.model import Attribute, Quantization
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.plan.windows import Windows
-from target_arch.relax.readers.tflite_operators.grids import bounds
+from target_arch.relax.readers.tflite_operators.grids import ACTIVATIONS, bounds, clamped
 from target_arch.relax.readers.tflite_operators.site import TFLiteOperand, TFLiteOperator
 from target_arch.relax.site import NotConverted
 from target_arch.relax.te import dynamic_range
@@ -52,9 +52,6 @@ def convolution(site: TFLiteOperator, weight: TFLiteOperand, windows: Windows, a
     return _stated(site, OperatorKind.CONV2D, (weight, weight.constant, 0), activation, attributes)
 
 
-_ACTIVATIONS = {(None, None): "none", (0.0, None): "relu", (0.0, 6.0): "relu6"}
-
-
 def _stated(
     site: TFLiteOperator,
     kind: OperatorKind,
@@ -71,7 +68,7 @@ def _stated(
     added = np.zeros(values.shape[axis], np.float32) if bias is None else bias.constant.reshape(-1)
     grid = Quantization(scale=scales, zero_point=(0,) * len(scales), axis=axis if len(scales) > 1 else None)
     ends = bounds(activation)
-    known = _ACTIVATIONS.get(ends)
+    known = ACTIVATIONS.get(ends)
     product = site.stated(
         kind,
         (site.x.expr, values, added.astype(np.float32)),
@@ -79,8 +76,7 @@ def _stated(
         **attributes,
         activation=known or "none",
     )
-    least, most = -math.inf if ends[0] is None else ends[0], math.inf if ends[1] is None else ends[1]
-    return product if known else relax.op.clip(site.builder.emit(product), least, most)
+    return product if known else clamped(site.emit(product), *ends)
 
 
 def transposed_convolution(

@@ -13,15 +13,24 @@ from tvm import relax
 from target_arch.plan.arithmetic import DTYPE_RANGE, float32, multiply_tflite, quantize_multiplier
 from target_arch.plan.model import Attribute
 from target_arch.plan.operators.kinds import OperatorKind
-from target_arch.relax.readers.tflite_operators.grids import Encoded, encoded, ending
+from target_arch.relax.readers.tflite_operators.grids import (
+    Encoded,
+    clamped,
+    encoded,
+    ending,
+    reals,
+    steps,
+)
 from target_arch.relax.readers.tflite_operators.hard_swish import hard_swish as hard_swish_of_steps
 from target_arch.relax.readers.tflite_operators.site import (
     STORED,
     Converter,
     TFLiteOperand,
     TFLiteOperator,
+    require_computed,
+    require_reals,
 )
-from target_arch.relax.site import NotConverted
+from target_arch.relax.site import NotConverted, constant
 
 F = TypeVar("F", np.float32, np.float64)
 Real = Callable[[np.float32], np.float32]
@@ -50,16 +59,56 @@ def _narrow(site: TFLiteOperator) -> bool:
     return site.stored and site.x.dtype in STORED and site.out.dtype == site.x.dtype
 
 
+def _of_floats(site: TFLiteOperator) -> Any:
+    require_computed(site.x)
+    return _FLOATS[site.operator](site.x.expr)
+
+
+def _elu_of_floats(x: Any) -> Any:
+    zero_from_one = relax.op.nn.relu(relax.op.subtract(constant(1.0, "float32"), relax.op.exp(x)))
+    below = relax.op.multiply(constant(-1.0, "float32"), zero_from_one)
+    return relax.op.add(below, relax.op.nn.relu(x))
+
+
+def _gelu_of_floats(x: Any) -> Any:
+    root, half = constant(0.5**0.5, "float32"), constant(0.5, "float32")
+    error = relax.op.erf(relax.op.multiply(x, root))
+    return relax.op.multiply(x, relax.op.add(half, relax.op.multiply(error, half)))
+
+
+def _hard_swish_of_floats(x: Any) -> Any:
+    gate = relax.op.clip(relax.op.add(x, constant(3.0, "float32")), 0.0, 6.0)
+    return relax.op.divide(relax.op.multiply(x, gate), constant(6.0, "float32"))
+
+
+_FLOATS: Mapping[str, Callable[[Any], Any]] = {
+    "ABS": relax.op.abs,
+    "ELU": _elu_of_floats,
+    "EXP": relax.op.exp,
+    "GELU": _gelu_of_floats,
+    "HARD_SWISH": _hard_swish_of_floats,
+    "LOG": relax.op.log,
+    "LOGISTIC": relax.op.sigmoid,
+    "RSQRT": relax.op.rsqrt,
+    "TANH": relax.op.tanh,
+}
+"""Functions of values that are on no grid."""
+
+
 def by_table(real: Callable[[TFLiteOperator], Real], site: TFLiteOperator) -> Any:
-    """A function that LiteRT computes in float32 for its table; of int16 values at 513 places."""
-    if site.stored and site.x.dtype == site.out.dtype == "int16" and site.operator != "ELU":
+    """A function that LiteRT computes in float32, of stored values for its table: one of 8 bits for each, of
+    int16 values at 513 places.
+    """
+    if not site.stored:
+        return _of_floats(site)
+    if site.x.dtype == site.out.dtype == "int16" and site.operator != "ELU":
         reach = (np.float32(site.x.scale), np.float32(site.out.scale))
         return site.defined(
             OperatorKind.LOOKUP, site.x.expr, interpolation(real(site), *reach), curve="lines"
         )
-    if site.stored and not _narrow(site):
+    if not _narrow(site):
         raise NotConverted(f"stored values of type {site.x.dtype}")
-    return _looked_up(site, _by_floats(real(site), site.x, site.out)) if site.stored else None
+    return _looked_up(site, _by_floats(real(site), site.x, site.out))
 
 
 def sigmoid(real: Real, site: TFLiteOperator) -> Any:
@@ -123,7 +172,7 @@ def interpolation(real: Callable[[F], F], scale: F, out_scale: F, zero: int = 0)
 
 
 def gelu(site: TFLiteOperator) -> Any:
-    """GELU; TVM's frontend drops the option `approximate`."""
+    """GELU, exact or with the tangent that approximates it."""
     if not site.stored and site.options("GeluOptions").Approximate():
         return relax.op.nn.gelu_tanh(site.x.expr)
     return by_table(_gelu, site)
@@ -180,8 +229,10 @@ def absolute(site: TFLiteOperator) -> Any:
     if site.stored and site.x.dtype == "int16":
         attributes = {**encoded(float32(site.x.scale / site.out.scale)).named("0"), **ending(site.out)}
         return site.defined("magnitude", site.x.expr, swapped=0, offset0=-site.x.zero_point, **attributes)
-    if not site.stored or site.x.dtype not in STORED:
-        return None
+    if not site.stored:
+        return _of_floats(site)
+    if site.x.dtype not in STORED:
+        raise NotConverted(f"stored values of type {site.x.dtype}")
     zero, out = site.x.zero_point, site.out.zero_point
     if site.x.scale == site.out.scale:
         return _by_steps(site, lambda value: abs(value - zero) + out)
@@ -191,16 +242,20 @@ def absolute(site: TFLiteOperator) -> Any:
 
 def hard_swish(site: TFLiteOperator) -> Any:
     """HARD_SWISH: of 8-bit values by rules of its own."""
-    if site.stored and not _narrow(site):
+    if not site.stored:
+        return _of_floats(site)
+    if not _narrow(site):
         raise NotConverted(f"stored values of type {site.x.dtype}")
-    return _by_steps(site, hard_swish_of_steps(site.x, site.out)) if site.stored else None
+    return _by_steps(site, hard_swish_of_steps(site.x, site.out))
 
 
 def leaky_relu(site: TFLiteOperator) -> Any:
     """LEAKY_RELU: two multipliers."""
+    slope = site.options("LeakyReluOptions").Alpha()
     if not site.stored:
-        return None
-    alpha = float32(site.options("LeakyReluOptions").Alpha())
+        require_computed(site.x)
+        return relax.op.nn.leakyrelu(site.x.expr, slope)
+    alpha = float32(slope)
     steep = encoded(float32(site.x.scale / site.out.scale))
     flat = encoded(float32(float32(site.x.scale * alpha) / site.out.scale))
     return _bent(site, steep, flat, ending(site.out))
@@ -221,21 +276,38 @@ def _bent(site: TFLiteOperator, steep: Encoded, flat: Encoded, end: Mapping[str,
 
 
 def rescaled(low: float | None, high: float | None, site: TFLiteOperator) -> Any:
-    """RELU and its kin, and QUANTIZE, of stored values on another grid. 8-bit values of one type have kinds
-    of their own.
+    """RELU and its kin, and QUANTIZE, which may bring stored values to another grid. 8-bit values of one type
+    are brought to reals and back, where patterns find their kinds.
     """
-    if not site.stored or site.out.quantization is None or _narrow(site):
-        return None
+    if not site.stored or _narrow(site):
+        if site.operator != "QUANTIZE":
+            require_computed(site.x)
+        return steps(site.out, clamped(reals(site.x, site.x.expr), low, high))
     ratio = site.x.scale / site.out.scale
     scale = encoded(ratio if site.operator == "QUANTIZE" else float32(ratio))
     return _bent(site, scale, scale, ending(site.out, low, high))
 
 
-def fake_quant(site: TFLiteOperator) -> None:
-    """FAKE_QUANT, left to TVM's frontend where its range is one."""
+def fake_quant(site: TFLiteOperator) -> Any:
+    """FAKE_QUANT: reals on a grid whose zero is one of its steps."""
     options = site.options("FakeQuantOptions")
-    if not options.Min() < options.Max():
-        raise NotConverted(f"its range from {options.Min():g} to {options.Max():g} is empty")
+    low, high, bits = options.Min(), options.Max(), options.NumBits()
+    if not low < high:
+        raise NotConverted(f"its range from {low:g} to {high:g} is empty")
+    if not 2 <= bits <= 16:
+        raise NotConverted(f"steps of {bits} bits")
+    require_reals(site)
+    require_computed(site.x)
+    least, most = int(options.NarrowRange()), (1 << bits) - 1
+    scale = (high - low) / (most - least)
+    zero = min(max(round(least - low / scale), least), most)
+    bottom, step = constant((least - zero) * scale, "float32"), constant(scale, "float32")
+    above = relax.op.subtract(
+        relax.op.clip(site.x.expr, (least - zero) * scale, (most - zero) * scale), bottom
+    )
+    inverse = relax.op.divide(constant(1.0, "float32"), step)
+    places = relax.op.floor(relax.op.add(relax.op.multiply(above, inverse), constant(0.5, "float32")))
+    return relax.op.add(relax.op.multiply(places, step), bottom)
 
 
 CONVERTERS: Mapping[str, Converter] = {

@@ -4,8 +4,17 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from tvm import relax
 
-from target_arch.relax.readers.tflite_operators.site import Converter, TFLiteOperator, same_grid
+from target_arch.plan.operators.window import Window
+from target_arch.relax.readers.tflite_operators.grids import activated_steps
+from target_arch.relax.readers.tflite_operators.site import (
+    Converter,
+    TFLiteOperator,
+    require_computed,
+    require_reals,
+    same_grid,
+)
 from target_arch.relax.site import NotConverted
 
 Array = np.ndarray[Any, Any]
@@ -32,17 +41,24 @@ def _nearest(before: int, after: int, *, corners: bool, centers: bool) -> Array:
 
 
 def bilinear(site: TFLiteOperator) -> Any:
-    """RESIZE_BILINEAR of stored values; of floats TVM's frontend computes it."""
+    """RESIZE_BILINEAR."""
     if not site.stored:
-        if site.options("ResizeBilinearOptions").AlignCorners() and 1 in site.out.shape[1:3]:
-            raise NotConverted("aligned corners of floats, and a result of one row or column")
-        return None
+        return _bilinear_of_floats(site)
     name, weighed = ("bilinear_real", _weighed_real) if site.x.dtype == "uint8" else ("bilinear", _weighed)
     corners, centers = _options(site, "ResizeBilinearOptions")
     tables: list[Array] = []
     for before, after in zip(site.x.shape[1:3], site.out.shape[1:3], strict=True):
         tables += weighed(before, after, corners=corners, centers=centers)
     return site.defined(name, site.x.expr, *tables)
+
+
+def _bilinear_of_floats(site: TFLiteOperator) -> Any:
+    corners, centers = _options(site, "ResizeBilinearOptions")
+    if corners and 1 in site.out.shape[1:3]:
+        raise NotConverted("aligned corners of floats, and a result of one row or column")
+    require_computed(site.x)
+    places = "half_pixel" if centers else "align_corners" if corners else "asymmetric"
+    return relax.op.image.resize2d(site.x.expr, site.out.shape[1:3], None, "NHWC", "linear", places, "")
 
 
 def _weighed_real(before: int, after: int, *, corners: bool, centers: bool) -> tuple[Array, Array, Array]:
@@ -79,16 +95,63 @@ def _options(site: TFLiteOperator, table: str) -> tuple[bool, bool]:
     return bool(options.AlignCorners()), bool(options.HalfPixelCenters())
 
 
-def pool(site: TFLiteOperator) -> None:
-    """Pools, left to TVM's frontend where their windows have elements."""
+def pool(site: TFLiteOperator) -> Any:
+    """AVERAGE_POOL_2D, MAX_POOL_2D, and L2_POOL_2D of floats."""
     options = site.options("Pool2DOptions")
-    sizes = options.FilterHeight(), options.FilterWidth(), options.StrideH(), options.StrideW()
-    if min(sizes) < 1:
-        raise NotConverted("a window of {}x{} in steps of {}x{}".format(*sizes))
+    kernel, strides = (
+        (options.FilterHeight(), options.FilterWidth()),
+        (
+            options.StrideH(),
+            options.StrideW(),
+        ),
+    )
+    if min(*kernel, *strides) < 1:
+        raise NotConverted("a window of {}x{} in steps of {}x{}".format(*kernel, *strides))
+    require_computed(site.x)
+    if site.stored and not _has_scale_of_input(site):
+        raise NotConverted("its output is quantized unlike its input")
+    place = Window.same if options.Padding() == 0 else Window.padded
+    rows, columns = (place(*axis, 1) for axis in zip(site.x.shape[1:3], kernel, strides, strict=True))
+    window = {
+        "pool_size": kernel,
+        "strides": strides,
+        "padding": [rows.before, columns.before, rows.after, columns.after],
+        "layout": "NHWC",
+    }
+    return activated_steps(site, _POOLS[site.operator](site, window))
+
+
+def _has_scale_of_input(site: TFLiteOperator) -> bool:
+    """Return whether the grids of input and output are those that LiteRT takes."""
+    x, out = site.x, site.out
+    return abs(x.scale - out.scale) <= _NEAR and x.zero_point == out.zero_point
+
+
+_NEAR = 1e-6
+
+
+def _mean(site: TFLiteOperator, window: Mapping[str, Any]) -> Any:
+    if not site.stored:
+        return relax.op.nn.avg_pool2d(site.x.expr, **window)
+    whole = relax.op.nn.avg_pool2d(relax.op.astype(site.x.expr, "int32"), **window)
+    return relax.op.astype(whole, site.out.dtype)
+
+
+def _greatest(site: TFLiteOperator, window: Mapping[str, Any]) -> Any:
+    return relax.op.nn.max_pool2d(site.x.expr, **window)
+
+
+def _length(site: TFLiteOperator, window: Mapping[str, Any]) -> Any:
+    require_reals(site)
+    squares = relax.op.power(site.x.expr, relax.const(2, site.out.dtype))
+    return relax.op.sqrt(relax.op.nn.avg_pool2d(squares, **window))
+
+
+_POOLS = {"AVERAGE_POOL_2D": _mean, "L2_POOL_2D": _length, "MAX_POOL_2D": _greatest}
 
 
 CONVERTERS: Mapping[str, Converter] = {
-    **dict.fromkeys(("AVERAGE_POOL_2D", "L2_POOL_2D", "MAX_POOL_2D"), pool),
+    **dict.fromkeys(_POOLS, pool),
     "RESIZE_BILINEAR": bilinear,
     "RESIZE_NEAREST_NEIGHBOR": nearest,
 }

@@ -7,13 +7,18 @@ import numpy as np
 from tvm import relax
 
 from target_arch.plan.operators.kinds import OperatorKind
+from target_arch.relax.readers.tflite_operators.grids import activated_steps, reals, steps
 from target_arch.relax.readers.tflite_operators.site import (
     Converter,
     TFLiteOperand,
     TFLiteOperator,
+    require_computed,
+    require_reals,
     same_grid,
 )
 from target_arch.relax.site import NotConverted, constant
+
+Array = np.ndarray[Any, Any]
 
 
 def _of_one_grid(convert: Converter) -> Converter:
@@ -144,11 +149,14 @@ def _place(
     return first, last, step
 
 
-def reverse_sequence(site: TFLiteOperator) -> None:
-    """REVERSE_SEQUENCE, left to TVM's frontend where each sequence has a length."""
+def reverse_sequence(site: TFLiteOperator) -> Any:
+    """REVERSE_SEQUENCE of values that are on no grid."""
+    require_reals(site)
     options = site.options("ReverseSequenceOptions")
     if options.SeqDim() == options.BatchDim():
         raise NotConverted(f"its sequences and their lengths are both along dimension {options.SeqDim()}")
+    lengths = site.tensor(1).expr
+    return relax.op.reverse_sequence(site.x.expr, lengths, options.SeqDim(), options.BatchDim())
 
 
 def split(site: TFLiteOperator) -> list[Any]:
@@ -212,7 +220,7 @@ def gather(site: TFLiteOperator) -> Any:
     axis = _axis(int(options.Axis()), len(site.x.shape))
     given = site.x.expr if site.x.value is None else site.x.constant
     if site.x.value is not None and places.value is not None:
-        return None
+        return _taken(site.x.constant, places.constant, axis, batch)
     if places.value is not None and not places.shape:
         place = min(max(int(places.constant), 0), site.x.shape[axis] - 1)
         return relax.op.strided_slice(given, [axis], [place], [place + 1])
@@ -220,6 +228,14 @@ def gather(site: TFLiteOperator) -> Any:
     if site.x.value is None:
         return site.defined("taken", given, index, axis=axis, batch=batch)
     return site.defined("taken_from_constant", index, given, axis=axis, batch=batch)
+
+
+def _taken(table: Array, places: Array, axis: int, batch: int) -> Any:
+    if batch:
+        raise NotConverted("constants in batches")
+    if np.any((places < 0) | (places >= table.shape[axis])):
+        raise NotConverted(f"an index outside of {table.shape[axis]} elements")
+    return constant(np.take(table, places, axis))
 
 
 def gather_nd(site: TFLiteOperator) -> Any:
@@ -265,10 +281,10 @@ def dynamic_update_slice(site: TFLiteOperator) -> Any:
 
 
 def select(site: TFLiteOperator) -> Any:
-    """SELECT and SELECT_V2 of stored values; of others TVM's frontend computes it."""
+    """SELECT and SELECT_V2."""
     chosen, a, b = (site.tensor(index) for index in range(3))
     if not site.out.quantization:
-        return None
+        return relax.op.where(chosen.expr, a.expr, b.expr)
     if not (same_grid(a, site.out) and same_grid(b, site.out)):
         raise NotConverted("its tensors have different scales")
     if chosen.value is not None or (a.value is not None and b.value is None):
@@ -352,22 +368,20 @@ def space_to_batch(site: TFLiteOperator) -> Any:
 
 
 def concatenation(site: TFLiteOperator) -> Any:
-    """CONCATENATION of tensors of one grid; of others TVM's frontend requantizes each. An operand without
-    elements adds nothing.
-    """
-    options = site.options("ConcatenationOptions")
+    """CONCATENATION of tensors of any grids. An operand without elements adds nothing."""
+    axis = _axis(int(site.options("ConcatenationOptions").Axis()), len(site.out.shape))
     every = [site.tensor(index) for index in range(len(site.inputs))]
     operands = [each for each in every if 0 not in each.shape]
     if not operands:
         raise NotConverted("all of its operands are without elements")
-    if options.FusedActivationFunction() or any(not same_grid(each, site.out) for each in operands):
+    if site.activation or any(not same_grid(operand, site.out) for operand in operands):
         if len(operands) < len(every):
             raise NotConverted("an operand without elements, and others that are computed on their way")
-        return None
+        joined = relax.op.concat([reals(operand, operand.expr) for operand in operands], axis)
+        return activated_steps(site, steps(site.out, joined))
     if len(operands) == 1:
         return operands[0].expr
-    axis = _axis(int(options.Axis()), len(site.out.shape))
-    return relax.op.concat([each.expr for each in operands], axis)
+    return relax.op.concat([operand.expr for operand in operands], axis)
 
 
 def densify(site: TFLiteOperator) -> Any:
@@ -376,12 +390,14 @@ def densify(site: TFLiteOperator) -> Any:
 
 
 def dequantize(site: TFLiteOperator) -> Any:
-    """DEQUANTIZE of float16 values; of integers TVM's frontend computes it."""
-    if site.x.dtype != "float16":
-        return None
-    if site.x.value is None:
-        return relax.op.astype(site.x.expr, "float32")
-    return constant(site.x.constant.astype(np.float32))
+    """DEQUANTIZE of stored integers and of float16 values."""
+    x = site.x
+    if x.dtype != "float16":
+        if x.quantization is None:
+            raise NotConverted(f"tensor `{x.name}` has no scale")
+        require_computed(x)
+        return reals(x, x.expr)
+    return relax.op.astype(x.expr, "float32") if x.value is None else constant(x.constant.astype(np.float32))
 
 
 def shape(site: TFLiteOperator) -> Any:

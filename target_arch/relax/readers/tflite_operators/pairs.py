@@ -1,7 +1,7 @@
 """Operators on two tensors element by element."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,14 @@ from target_arch.plan.model import Attribute
 from target_arch.plan.quotients import headroom, reciprocal
 from target_arch.relax.patterns.elementwise import broadcast_layout
 from target_arch.relax.patterns.matcher import NHWC
-from target_arch.relax.readers.tflite_operators.grids import bounds, encoded, ending
+from target_arch.relax.readers.tflite_operators.grids import (
+    activated,
+    bounds,
+    encoded,
+    ending,
+    reals,
+    steps,
+)
 from target_arch.relax.readers.tflite_operators.site import (
     STORED,
     Converter,
@@ -21,7 +28,7 @@ from target_arch.relax.readers.tflite_operators.site import (
 )
 from target_arch.relax.site import NotConverted
 
-_TABLES = {"ADD": "AddOptions", "SUB": "SubOptions", "MUL": "MulOptions", "DIV": "DivOptions"}
+_TABLES = {"ADD": "AddOptions", "SUB": "SubOptions"}
 _MOST_SHIFTED = 31
 """The farthest that C shifts an int32."""
 
@@ -53,10 +60,35 @@ def _offsets(site: TFLiteOperator) -> dict[str, Attribute]:
     return {"offset0": -site.tensor(0).zero_point, "offset1": -site.tensor(1).zero_point}
 
 
-def _activation(site: TFLiteOperator) -> tuple[float | None, float | None]:
-    if site.operator not in _TABLES:
-        return None, None
-    return bounds(int(site.options(_TABLES[site.operator]).FusedActivationFunction()))
+def _ends(site: TFLiteOperator) -> dict[str, Attribute]:
+    return ending(site.out, *bounds(site.activation))
+
+
+def _of_reals(site: TFLiteOperator) -> Any:
+    """The operator on reals, stored values brought to them and back; and on whole numbers."""
+    a, b = site.tensor(0), site.tensor(1)
+    value = _FUNCTIONS[site.operator](reals(a, a.expr), reals(b, b.expr))
+    return steps(site.out, activated(site, value))
+
+
+def _squared_difference(a: Any, b: Any) -> Any:
+    return relax.op.power(relax.op.subtract(a, b), relax.const(2, "float32"))
+
+
+_FUNCTIONS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "ADD": relax.op.add,
+    "DIV": relax.op.divide,
+    "EQUAL": relax.op.equal,
+    "GREATER": relax.op.greater,
+    "GREATER_EQUAL": relax.op.greater_equal,
+    "LESS": relax.op.less,
+    "LESS_EQUAL": relax.op.less_equal,
+    "MUL": relax.op.multiply,
+    "NOT_EQUAL": relax.op.not_equal,
+    "POW": relax.op.power,
+    "SQUARED_DIFFERENCE": _squared_difference,
+    "SUB": relax.op.subtract,
+}
 
 
 def _made(site: TFLiteOperator, name: str, *tables: Any, **attributes: Attribute) -> Any:
@@ -67,16 +99,16 @@ def _made(site: TFLiteOperator, name: str, *tables: Any, **attributes: Attribute
 
 
 def scaled_sum(site: TFLiteOperator) -> Any:
-    """ADD, SUB and SQUARED_DIFFERENCE of stored values."""
+    """ADD, SUB and SQUARED_DIFFERENCE."""
     if site.operator == "SQUARED_DIFFERENCE" and site.x.dtype == "int32":
         apart = relax.op.subtract(site.tensor(0).expr, site.tensor(1).expr)
         return relax.op.multiply(apart, apart)
     if not site.stored or site.x.dtype in ("int32", "int64") or _has_kind(site):
-        return None
+        return _of_reals(site)
     combine = site.operator.lower()
     scales = [site.tensor(index).scale for index in (0, 1)]
     out, wide = site.out.scale, site.x.dtype == "int16"
-    ends = ending(site.out, *_activation(site))
+    ends = _ends(site)
     if wide and site.operator in ("ADD", "SUB") and site.options(_TABLES[site.operator]).PotScaleInt16():
         shifts = _powers_of_two(scales[0], scales[1], out)
         if shifts is not None:
@@ -113,19 +145,18 @@ def _powers_of_two(first: float, second: float, out: float) -> tuple[int, int] |
 
 
 def scaled_product(site: TFLiteOperator) -> Any:
-    """MUL of stored values."""
+    """MUL."""
     if not site.stored or site.x.dtype in ("int32", "int64") or _has_kind(site):
-        return None
+        return _of_reals(site)
     first, second = (site.tensor(index).scale for index in (0, 1))
     scale = encoded(float32(float32(first * second) / site.out.scale))
-    ends = ending(site.out, *_activation(site))
-    return _made(site, "scaled_product", **scale.named("out"), **_offsets(site), **ends)
+    return _made(site, "scaled_product", **scale.named("out"), **_offsets(site), **_ends(site))
 
 
 def quotient(site: TFLiteOperator) -> Any:
-    """DIV of stored values of eight bits. NotConverted where LiteRT shifts farther than C defines."""
+    """DIV, of stored values those of eight bits. NotConverted where LiteRT shifts farther than C defines."""
     if not site.stored:
-        return None
+        return _of_reals(site)
     if site.x.dtype not in STORED:
         raise NotConverted(f"stored values of type {site.x.dtype}")
     a, b = site.tensor(0), site.tensor(1)
@@ -146,7 +177,7 @@ def quotient(site: TFLiteOperator) -> Any:
         np.array([multiplier for multiplier, _ in inverses], np.int32),
         np.array([bits for _, bits in inverses], np.int8),
     )
-    attributes = {**scale.named("out"), **_offsets(site), **ending(site.out, *_activation(site))}
+    attributes = {**scale.named("out"), **_offsets(site), **_ends(site)}
     return _made(site, "quotient", *tables, **attributes)
 
 
@@ -174,7 +205,7 @@ def comparison(site: TFLiteOperator) -> Any:
     values is found as they are stored, whatever their scales, and so are all comparisons of longer ones.
     """
     if not site.stored:
-        return None
+        return _of_reals(site)
     scaled = (*STORED, "int16") if site.operator in ("EQUAL", "NOT_EQUAL") else STORED
     if site.x.dtype not in scaled:
         return _made(site, "chosen", combine=site.operator.lower())
@@ -191,10 +222,13 @@ def comparison(site: TFLiteOperator) -> Any:
 
 
 def prelu(site: TFLiteOperator) -> Any:
-    """PRELU of stored values."""
-    if not site.stored:
-        return None
+    """PRELU."""
     x, alpha = site.tensor(0), site.tensor(1)
+    if not site.stored:
+        count = (math.prod(x.shape),)
+        slopes = relax.op.reshape(relax.op.broadcast_to(alpha.expr, x.shape), count)
+        flat = relax.op.nn.prelu(relax.op.reshape(x.expr, count), slopes, axis=0)
+        return relax.op.reshape(flat, x.shape)
     if x.dtype not in (*STORED, "int16"):
         raise NotConverted(f"stored values of type {x.dtype}")
     if alpha.dtype not in STORED:
@@ -204,10 +238,11 @@ def prelu(site: TFLiteOperator) -> Any:
     return _made(site, "leaky", **steep.named("0"), **flat.named("1"), **_offsets(site), **ending(site.out))
 
 
-def power(site: TFLiteOperator) -> None:
-    """POW of floats, which TVM's frontend computes."""
+def power(site: TFLiteOperator) -> Any:
+    """POW of floats."""
     if site.x.dtype != "float32":
         raise NotConverted(f"values of type {site.x.dtype}")
+    return _of_reals(site)
 
 
 CONVERTERS: Mapping[str, Converter] = {

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from tvm import relax
 
+from target_arch.relax.readers.tflite_operators.grids import reals, steps
 from target_arch.relax.readers.tflite_operators.site import (
     Converter,
     TFLiteOperand,
@@ -20,26 +21,10 @@ from target_arch.relax.readers.tflite_operators.site import (
 from target_arch.relax.site import constant
 
 
-def _real(tensor: TFLiteOperand) -> Any:
-    """Return the reals that a tensor stands for."""
-    if tensor.quantization is None:
-        return tensor.expr
-    scale, zero = constant(tensor.scale, "float32"), constant(tensor.zero_point, "int32")
-    return relax.op.dequantize(tensor.expr, scale, zero, 0)
-
-
-def _stored(value: Any, tensor: TFLiteOperand) -> Any:
-    """Return reals as a tensor stores them."""
-    if tensor.quantization is None:
-        return value
-    scale, zero = constant(tensor.scale, "float32"), constant(tensor.zero_point, "int32")
-    return relax.op.quantize(value, scale, zero, 0, tensor.dtype)
-
-
 def _function(function: Callable[[Any], Any], site: TFLiteOperator) -> Any:
-    """A function of one operand."""
+    """Return a function of one operand."""
     require_computed(site.x)
-    return _stored(function(_real(site.x)), site.out)
+    return steps(site.out, function(reals(site.x, site.x.expr)))
 
 
 def _function_of_reals(function: Callable[[Any], Any], site: TFLiteOperator) -> Any:

@@ -1,6 +1,5 @@
-"""Sums of products. Those of floats, and of int8 values with int8 weights without zero point, are left to
-TVM's frontend and to the patterns; those of floats with int8 weights bring their activations to eight bits as
-they run; all others are stated as the same kinds.
+"""Sums of products. Those of stored values are stated as their kinds; those of floats with int8 weights, too,
+and bring their activations to eight bits as they run; in those of floats the patterns find the same kinds.
 """
 
 import math
@@ -18,28 +17,19 @@ from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.plan.operators.window import Window
 from target_arch.plan.windows import Windows
 from target_arch.relax.readers.tflite_operators import dynamic
-from target_arch.relax.readers.tflite_operators.grids import bounds, ending, reals, steps
-from target_arch.relax.readers.tflite_operators.site import Converter, TFLiteOperand, TFLiteOperator
-from target_arch.relax.site import NotConverted
+from target_arch.relax.readers.tflite_operators.grids import ACTIVATIONS, activated, bounds, clamped, ending
+from target_arch.relax.readers.tflite_operators.site import (
+    Converter,
+    TFLiteOperand,
+    TFLiteOperator,
+    require_computed,
+)
+from target_arch.relax.site import NotConverted, constant
 
 Array = np.ndarray[Any, Any]
 
 
 _WEIGHTS = ("int8", "uint8")
-
-
-def _has_kind(site: TFLiteOperator, weight: TFLiteOperand) -> bool:
-    """True for operands in the form that TVM's frontend reads."""
-    if not site.stored:
-        return not dynamic.is_dynamic(site, weight)
-    grid = weight.quantization
-    return (
-        site.x.dtype == "int8"
-        and weight.dtype == "int8"
-        and weight.value is not None
-        and grid is not None
-        and not any(grid.zero_point)
-    )
 
 
 def _stated(
@@ -109,8 +99,6 @@ def convolution(table: str, kind: OperatorKind, site: TFLiteOperator) -> Any:
     weight, options = site.tensor(1), site.options(table)
     deep, image_channels = kind is OperatorKind.DEPTHWISE_CONV2D, site.x.shape[3]
     groups = 1 if deep else image_channels // weight.shape[3]
-    if _has_kind(site, weight) and (groups == 1 or not site.stored):
-        return None
     strides = int(options.StrideH()), int(options.StrideW())
     dilation = int(options.DilationHFactor()), int(options.DilationWFactor())
     kernel, channels = weight.shape[1:3], site.out.shape[3]
@@ -118,6 +106,8 @@ def convolution(table: str, kind: OperatorKind, site: TFLiteOperator) -> Any:
     activation = int(options.FusedActivationFunction())
     if dynamic.is_dynamic(site, weight):
         return dynamic.convolution(site, weight, windows, activation)
+    if not site.stored:
+        return _convolution_of_floats(site, weight, windows, groups=image_channels if deep else groups)
     attributes: dict[str, Attribute] = {
         "strides": strides,
         "dilation": dilation,
@@ -130,6 +120,46 @@ def convolution(table: str, kind: OperatorKind, site: TFLiteOperator) -> Any:
     stored = (weight, weight.constant[0], 2) if deep else (weight, weight.constant, 0)
     bias = _bias(site, 2, site.x, channels)
     return _stated(site, kind, site.x, stored, bias, activation, **attributes)
+
+
+def _convolution_of_floats(
+    site: TFLiteOperator, weight: TFLiteOperand, windows: Windows, *, groups: int
+) -> Any:
+    _require_floats(site, weight)
+    require_computed(site.x)
+    rows, columns = windows
+    layout, deep = "HWIO", site.operator == "DEPTHWISE_CONV_2D"
+    if deep:
+        _, height, width, channels = weight.shape
+        single = site.x.shape[3] == 1
+        layout = "HWIO" if single else "HWOI"
+        kernel = _arranged(weight, (height, width, *((1, channels) if single else (channels, 1))), ())
+    else:
+        kernel = _arranged(weight, (), (1, 2, 3, 0))
+    product = relax.op.nn.conv2d(
+        site.x.expr,
+        kernel,
+        strides=(rows.stride, columns.stride),
+        padding=_around(windows),
+        dilation=(rows.dilation, columns.dilation),
+        groups=groups,
+        data_layout="NHWC",
+        kernel_layout=layout,
+    )
+    bias = site.optional_tensor(2)
+    return activated(site, product if bias is None else relax.op.add(product, bias.expr))
+
+
+def _require_floats(site: TFLiteOperator, weight: TFLiteOperand) -> None:
+    if (site.x.dtype, weight.dtype) != ("float32", "float32"):
+        raise NotConverted(f"activations in {site.x.dtype} and weights in {weight.dtype}")
+
+
+def _arranged(weight: TFLiteOperand, shape: tuple[int, ...], order: tuple[int, ...]) -> Any:
+    """Return weights in another shape or order of dimensions; of a constant a constant."""
+    if weight.value is not None:
+        return constant(weight.value.reshape(shape) if shape else weight.value.transpose(order))
+    return relax.op.reshape(weight.expr, shape) if shape else relax.op.permute_dims(weight.expr, order)
 
 
 def transposed_convolution(site: TFLiteOperator) -> Any:
@@ -167,14 +197,10 @@ def transposed(
     if x.dtype != "float32":
         return _stated(site, kind, x, (weight, weight.constant, 0), bias, activation, **attributes)
     ends = bounds(activation)
-    known = _REAL_ACTIVATIONS.get(ends)
+    known = ACTIVATIONS.get(ends)
     operands = x.expr, weight.constant, bias.astype(np.float32)
     product = site.stated(kind, operands, (), **attributes, activation=known or "none")
-    least, most = -math.inf if ends[0] is None else ends[0], math.inf if ends[1] is None else ends[1]
-    return product if known else relax.op.clip(site.builder.emit(product), least, most)
-
-
-_REAL_ACTIVATIONS = {(None, None): "none", (0.0, None): "relu", (0.0, 6.0): "relu6"}
+    return product if known else clamped(site.emit(product), *ends)
 
 
 def _written_windows(
@@ -194,8 +220,8 @@ def fully_connected(site: TFLiteOperator) -> Any:
     weight, options = site.tensor(1), site.options("FullyConnectedOptions")
     if dynamic.is_dynamic(site, weight):
         return dynamic.fully_connected(site, weight, options)
-    if _has_kind(site, weight):
-        return None if site.x.shape[-1:] == weight.shape[1:] else _as_rows(site, weight)
+    if not site.stored:
+        return _dense_of_floats(site, weight)
     bias = _bias(site, 2, site.x, weight.shape[0])
     if bias.dtype == np.int64 and np.abs(bias).max(initial=0) >= _MOST_BIAS:
         raise NotConverted(f"a bias of {np.abs(bias).max()} steps")
@@ -210,20 +236,15 @@ def fully_connected(site: TFLiteOperator) -> Any:
     )
 
 
-def _as_rows(site: TFLiteOperator, weight: TFLiteOperand) -> Any:
-    """A layer whose rows span several dimensions, in the form that the patterns of `dense` look for."""
-    inputs = weight.shape[1]
-    low, high = bounds(int(site.options("FullyConnectedOptions").FusedActivationFunction()))
-    rows = relax.op.reshape(site.x.expr, (math.prod(site.x.shape) // inputs, inputs))
-    columns = relax.op.permute_dims(reals(weight, weight.expr), [1, 0])
-    value = relax.op.matmul(reals(site.x, rows), columns)
+def _dense_of_floats(site: TFLiteOperator, weight: TFLiteOperand) -> Any:
+    """Rows may span several dimensions."""
+    _require_floats(site, weight)
+    inputs, rows = weight.shape[1], site.x.expr
+    if site.x.shape[-1] != inputs:
+        rows = relax.op.reshape(rows, (math.prod(site.x.shape) // inputs, inputs))
+    product = relax.op.matmul(rows, relax.op.permute_dims(weight.expr, [1, 0]))
     bias = site.optional_tensor(2)
-    if bias is not None:
-        value = relax.op.add(value, reals(bias, bias.expr))
-    if low is not None or high is not None:
-        least, most = -math.inf if low is None else low, math.inf if high is None else high
-        value = relax.op.nn.relu(value) if (low, high) == (0.0, None) else relax.op.clip(value, least, most)
-    return relax.op.reshape(steps(site.out, value) if site.stored else value, site.out.shape)
+    return activated(site, product if bias is None else relax.op.add(product, bias.expr))
 
 
 def batch_matmul(site: TFLiteOperator) -> Any:

@@ -15,7 +15,7 @@ from target_arch.plan.arithmetic import (
     float32,
     quantize_multiplier,
 )
-from target_arch.relax.readers.tflite_operators.grids import encoded, ending
+from target_arch.relax.readers.tflite_operators.grids import encoded, ending, reals, steps
 from target_arch.relax.readers.tflite_operators.site import (
     STORED,
     Converter,
@@ -37,9 +37,10 @@ def _axes(site: TFLiteOperator) -> tuple[int, ...]:
 
 
 def total(site: TFLiteOperator) -> Any:
-    """MEAN and SUM of stored values; the mean over height and width that keeps the dimensions is a pool."""
+    """MEAN and SUM."""
     if not site.stored or site.x.dtype in ("int32", "int64"):
-        return _whole_mean(site) if site.operator == "MEAN" and site.x.dtype.startswith("int") else None
+        whole = site.operator == "MEAN" and site.x.dtype.startswith("int")
+        return _whole_mean(site) if whole else _total_of_reals(site)
     axes, x, out = _axes(site), site.x, site.out
     count = math.prod(x.shape[axis] for axis in axes)
     offsets = {"offset0": -x.zero_point * count, "offset": out.zero_point}
@@ -50,11 +51,18 @@ def total(site: TFLiteOperator) -> Any:
         scale = float32(x.scale / out.scale)
         return site.defined("float_total", x.expr, axes=axes, scale=scale, **offsets)
     if x.dtype in STORED and axes == (1, 2) and len(x.shape) == 4:
-        return None
+        return _total_of_reals(site)  # LiteRT has a rule for it that the patterns of pools know
     multiplier, shift = quantize_multiplier(x.scale / out.scale)
     more = min(count.bit_length() - 1, 32, 31 + shift)
     multiplier, shift = (multiplier << more) // count, shift - more
     return site.defined("scaled_total", x.expr, axes=axes, multiplier=multiplier, shift=shift, **offsets)
+
+
+def _total_of_reals(site: TFLiteOperator) -> Any:
+    require_computed(site.x)
+    reduce = relax.op.mean if site.operator == "MEAN" else relax.op.sum
+    keep = bool(site.options("ReducerOptions").KeepDims())
+    return steps(site.out, reduce(reals(site.x, site.x.expr), _axes(site), keep))
 
 
 def _whole_mean(site: TFLiteOperator) -> Any:

@@ -9,8 +9,13 @@ from tvm import relax
 
 from target_arch.plan.arithmetic import quantize_multiplier
 from target_arch.relax.readers.tflite_operators.functions import interpolation
-from target_arch.relax.readers.tflite_operators.grids import reals, steps
-from target_arch.relax.readers.tflite_operators.site import STORED, Converter, TFLiteOperator
+from target_arch.relax.readers.tflite_operators.grids import activated, reals, steps
+from target_arch.relax.readers.tflite_operators.site import (
+    STORED,
+    Converter,
+    TFLiteOperator,
+    require_computed,
+)
 from target_arch.relax.site import NotConverted
 
 _MOST_OF_INT32 = (2**31 - 1) // 255**2
@@ -18,17 +23,17 @@ _MOST_OF_INT32 = (2**31 - 1) // 255**2
 
 
 def softmax(site: TFLiteOperator) -> Any:
-    """SOFTMAX; with a `beta` of 1, 8-bit values and floats are left to TVM's frontend, which drops others."""
+    """SOFTMAX, of floats and 8-bit values in floats."""
     beta = float(site.options("SoftmaxOptions").Beta())
     if not 0 < beta < math.inf:
         raise NotConverted(f"a `beta` of {beta:g}")
     if site.stored and site.x.dtype == "int16":
         return _softmax_of_int16(site, beta)
-    if beta == 1:
-        return None
-    scaled = relax.op.multiply(reals(site.x, site.x.expr), relax.const(beta, "float32"))
-    share = relax.op.nn.softmax(scaled, -1)
-    return steps(site.out, share) if site.stored else share
+    require_computed(site.x)
+    scaled = reals(site.x, site.x.expr)
+    if beta != 1:
+        scaled = relax.op.multiply(scaled, relax.const(beta, "float32"))
+    return steps(site.out, relax.op.nn.softmax(scaled, -1))
 
 
 def _softmax_of_int16(site: TFLiteOperator, beta: float) -> Any:
@@ -44,9 +49,9 @@ def _reciprocal(x: np.float64) -> np.float64:
 
 
 def unit(site: TFLiteOperator) -> Any:
-    """L2_NORMALIZATION of 8-bit values, whose result LiteRT asks for in steps of 1/128."""
+    """L2_NORMALIZATION; the result of 8-bit values LiteRT asks for in steps of 1/128."""
     if not site.stored:
-        return None
+        return _unit_of_floats(site)
     x, out = site.x, site.out
     middle = 128 if out.dtype == "uint8" else 0
     if x.dtype not in STORED or (out.dtype, out.scale, out.zero_point) != (x.dtype, 1 / 128, middle):
@@ -57,6 +62,13 @@ def unit(site: TFLiteOperator) -> Any:
     if length > _MOST_OF_INT32:
         raise NotConverted(f"rows of {length:,} elements, more than {_MOST_OF_INT32:,}")
     return site.defined("unit_rows", x.expr, offset0=-x.zero_point, offset=out.zero_point)
+
+
+def _unit_of_floats(site: TFLiteOperator) -> Any:
+    require_computed(site.x)
+    squares = relax.op.sum(relax.op.square(site.x.expr), axis=len(site.x.shape) - 1, keepdims=True)
+    length = relax.op.sqrt(relax.op.add(squares, relax.const(1e-12, "float32")))
+    return activated(site, relax.op.divide(site.x.expr, length))
 
 
 CONVERTERS: Mapping[str, Converter] = {"L2_NORMALIZATION": unit, "SOFTMAX": softmax}

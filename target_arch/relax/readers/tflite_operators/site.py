@@ -203,8 +203,8 @@ class TFLiteOperator(Site):
 
 
 Converter = Callable[[TFLiteOperator], Any]
-"""The Relax expression of an operator's output, a list of those of its outputs, or None to leave the operator
-to TVM's frontend. Raises NotConverted for a form that is not supported.
+"""The Relax expression of an output, a list of those of several outputs, or None for an operator without any.
+Raises NotConverted for a form that is not supported.
 """
 
 

@@ -1,4 +1,4 @@
-"""What TFLite's frontend writes and the reference models do not contain, as Relax written by hand."""
+"""What TFLite converters write and the reference models do not contain, as Relax written by hand."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The walk over a TFLite model: our converters first, TVM's frontend for the other operators.
+"""The walk over a TFLite model, which has a converter for each operator.
 
 All operators are tried, so that a refusal names every one that has no form (`readers/attempts.py`).
 """
@@ -10,7 +10,6 @@ from typing import Any
 import tflite
 from attrs import define, field, frozen
 from tvm import relax
-from tvm.relax.frontend.tflite.tflite_frontend import OperatorConverter
 
 from target_arch.backend.operators import Foreign, ModelFormat, no_libraries
 from target_arch.diagnostics import DiagnosticError
@@ -27,9 +26,9 @@ from target_arch.relax.readers.tflite_operators.walk.branches import check_alone
 from target_arch.relax.readers.tflite_operators.walk.codes import CODES, builtin_code
 from target_arch.relax.readers.tflite_operators.walk.early_ends import EarlyEnds
 from target_arch.relax.readers.tflite_operators.walk.folding import folded
-from target_arch.relax.readers.tflite_operators.walk.frontend import opened
 from target_arch.relax.readers.tflite_operators.walk.graphs import (
     TYPES,
+    NamedGraph,
     file_shape,
     has_open_shape,
     own_name,
@@ -76,8 +75,9 @@ Functions = Callable[[Any, Mapping[Any, Quantization], int], Straight]
 class _Walk:
     """The state of one translation."""
 
-    frontend: Any
-    graph: Any
+    model: Any
+    graph: NamedGraph
+    builder: Any
     variables: Variables
     functions: Functions = field(repr=False)
     """What makes functions of a subgraph."""
@@ -101,9 +101,13 @@ class _Walk:
     values: TensorValues = field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
-        self.ends = EarlyEnds(self.frontend.bb, self.variables)
+        self.ends = EarlyEnds(self.builder, self.variables)
         self.values = TensorValues(
-            frontend=self.frontend, graph=self.graph, variables=self.variables, number=self.number
+            model=self.model,
+            graph=self.graph,
+            builder=self.builder,
+            variables=self.variables,
+            number=self.number,
         )
 
     def operator(self, operator: Any, stated: Any) -> None:
@@ -131,7 +135,7 @@ class _Walk:
         if doubtful:
             self.doubtful.update(outputs)
         if passed:
-            check_alone(self.frontend.model, self.graph, operator, code)
+            check_alone(self.model, self.graph, operator, code)
         try:
             if library is not None:
                 results = results_of(library, self._site(operator, code, outputs))
@@ -139,9 +143,7 @@ class _Walk:
                 results = self._results(operator, code, outputs)
         except (NotConverted, DiagnosticError):
             raise
-        except Exception:  # TVM's converters raise whatever they stumble over
-            if code not in self.frontend.convert_map:
-                raise NotConverted(_UNKNOWN) from None
+        except Exception:  # operators of Relax raise whatever they stumble over in a model
             if not doubtful:
                 raise NotConverted("this form of it") from None
             self._stand_in(outputs)
@@ -184,14 +186,14 @@ class _Walk:
             return [constant(value)]
         convert, site = CONVERTERS.get(code) or CUSTOM.get(code), self._site(operator, code, outputs)
         check(site)
-        made = None if convert is None else convert(site)
-        if made is None:
-            made = self._by_frontend(operator, code)
+        if convert is None:
+            raise NotConverted(_UNKNOWN)
+        made = convert(site)
         if made is None:
             return []
-        made = self.frontend.bb.normalize(made) if not isinstance(made, list) else made
+        made = self.builder.normalize(made) if not isinstance(made, list) else made
         if isinstance(made, list):
-            return [self.frontend.bb.normalize(each) for each in made]
+            return [self.builder.normalize(each) for each in made]
         return [made] if len(outputs) == 1 else [made[index] for index in range(len(outputs))]
 
     def _given(self, index: int) -> Any:
@@ -200,8 +202,8 @@ class _Walk:
 
     def _subgraphs(self) -> Subgraphs:
         return Subgraphs(
-            model=self.frontend.model,
-            builder=self.frontend.bb,
+            model=self.model,
+            builder=self.builder,
             variables=self.variables,
             taken=self.taken,
             outputs=self._inside,
@@ -210,7 +212,7 @@ class _Walk:
 
     def _inside(self, number: int, given: list[Any], taken: Conditions) -> list[Any]:
         """The outputs of a subgraph of these inputs. NotConverted where it is inside itself."""
-        walk = self._over(number, self.frontend.bb, self.variables)
+        walk = self._over(number, self.builder, self.variables)
         walk.taken = taken
         walk.enter(given)
         return walk.run()
@@ -219,7 +221,7 @@ class _Walk:
         """A subgraph as a function of its inputs, but for those that are given; its results are the outputs
         of these numbers. NotConverted as `_inside`, and where it has operators without a form.
         """
-        walk = self._over(number, relax.BlockBuilder(), Variables(model=self.frontend.model))
+        walk = self._over(number, relax.BlockBuilder(), Variables(model=self.model))
         known = len(self.attempts.failures)
         walk.enter(given)
         found = walk.function(lambda name: name, wanted)
@@ -238,12 +240,12 @@ class _Walk:
             if here.number == number:
                 raise NotConverted("a subgraph runs itself")
             here = here.around
-        model = self.frontend.model
-        graph, frontend = opened(model, number, builder)
+        graph = NamedGraph(self.model, number)
         self.inlined.add(graph.OperatorsLength())
         walk = _Walk(
-            frontend=frontend,
+            model=self.model,
             graph=graph,
+            builder=builder,
             variables=variables,
             functions=self.functions,
             foreign=self.foreign,
@@ -262,13 +264,13 @@ class _Walk:
             if isinstance(value, Handle):
                 self.handles[index] = value
             elif value is not None:
-                self.frontend.exp_tab.set_expr(self.graph.Tensors(index).Name().decode(), value)
+                self.values.keep(index, value)
 
     def function(self, layer: Callable[[str], str], wanted: Sequence[int]) -> Translation:
         """The graph as the function `main` of its inputs without values, with the outputs of these numbers;
         `layer` gives the layer that a tensor's name contains.
         """
-        builder = self.frontend.bb
+        builder = self.builder
         with builder.function("main"):
             with builder.dataflow():
                 parameters = self._parameters()
@@ -294,21 +296,18 @@ class _Walk:
         found = []
         for number in range(self.graph.InputsLength()):
             index = self.graph.Inputs(number)
-            tensor = self.graph.Tensors(index)
-            name = tensor.Name().decode()
-            if index not in self.handles and not self.frontend.exp_tab.has_expr(name):
-                found.append(_parameter(tensor))
-                self.frontend.exp_tab.set_expr(name, found[-1])
+            if index not in self.handles and index not in self.values.expressions:
+                found.append(_parameter(self.graph.Tensors(index)))
+                self.values.keep(index, found[-1])
         return found
 
     def run(self) -> list[Any]:
         """The outputs of the graph, after all of its operators."""
         for number in range(self.graph.OperatorsLength()):
             operator = self.graph.Operators(number)
-            self.operator(operator, self.frontend.model.OperatorCodes(operator.OpcodeIndex()))
+            self.operator(operator, self.model.OperatorCodes(operator.OpcodeIndex()))
         outputs = [int(self.graph.Outputs(number)) for number in range(self.graph.OutputsLength())]
-        found = zip(outputs, self.frontend.get_tensors(outputs), strict=True)
-        values = [self.handles.get(index) or self.frontend.get_tensor_expr(each) for index, each in found]
+        values = [self.handles.get(index) or self.values.expression(index) for index in outputs]
         return self.ends.settle(outputs, values)
 
     def _end_unless(self, goes_on: Any) -> None:
@@ -321,23 +320,8 @@ class _Walk:
         """Expressions and the tensors of the file that they are, of its subgraphs first."""
         for walk in self.inner:
             yield from walk.tensors()
-        named = (self.graph.Tensors(index) for index in range(self.graph.TensorsLength()))
-        tensors = {tensor.Name().decode(): tensor for tensor in named}
-        for name, expr in self.frontend.exp_tab.exprs.items():
-            if name in tensors:
-                yield expr, tensors[name]
-
-    def _by_frontend(self, operator: Any, code: str) -> Any:
-        quantized = any(
-            wrapped.qnn_params is not None
-            for wrapped in (
-                *self.frontend.get_input_tensors(operator),
-                *self.frontend.get_output_tensors(operator),
-            )
-        )
-        if code not in CONVERTERS or (quantized and code not in OperatorConverter._SUPPORTED_QUANTIZED_OPS):
-            raise NotConverted(_UNKNOWN)
-        return self.frontend.convert_map[code](op=operator)
+        for index, expression in self.values.expressions.items():
+            yield expression, self.graph.Tensors(index)
 
     def _keep(self, index: int, result: Any) -> None:
         """The result as the tensor of the file that it is."""
@@ -345,13 +329,13 @@ class _Walk:
             self.handles[index] = result
             return
         tensor = self.graph.Tensors(index)
-        result = self.frontend.bb.normalize(result)
+        result = self.builder.normalize(result)
         shape, dtype = file_shape(tensor), TYPES[tensor.Type()]
         if dtype_of(result) != dtype:
-            result = self.frontend.bb.normalize(relax.op.astype(result, dtype))
+            result = self.builder.normalize(relax.op.astype(result, dtype))
         if shape_of(result) != shape and not self._is_left_open(index, result):
-            result = self.frontend.bb.normalize(relax.op.reshape(result, shape))
-        self.frontend.exp_tab.set_expr(tensor.Name().decode(), result)
+            result = self.builder.normalize(relax.op.reshape(result, shape))
+        self.values.keep(index, result)
 
     def _is_left_open(self, index: int, result: Any) -> bool:
         """Whether a converter did not know the shape of an output of the model: that of a custom operator."""
@@ -366,8 +350,8 @@ class _Walk:
         """Zeros for the outputs of an operator without a form."""
         for index in outputs:
             tensor = self.graph.Tensors(index)
-            value = zeros(self.frontend.bb, file_shape(tensor), TYPES.get(tensor.Type(), "float32"))
-            self.frontend.exp_tab.set_expr(tensor.Name().decode(), value)
+            value = zeros(self.builder, file_shape(tensor), TYPES.get(tensor.Type(), "float32"))
+            self.values.keep(index, value)
             if has_open_shape(tensor):
                 self.doubtful.add(index)
 
@@ -378,7 +362,7 @@ class _Walk:
             inputs=tuple(None if index < 0 else self.values.tensor(index) for index in inputs),
             outputs=tuple(self.values.tensor(index) for index in outputs),
             stored=operator,
-            builder=self.frontend.bb,
+            builder=self.builder,
             variable=lambda number, shape: self.values.variable(inputs[number], shape),
             update=lambda number, value: self.values.update(inputs[number], value),
             state=lambda *stated: self.values.own_state(outputs[0], *stated),
@@ -394,9 +378,14 @@ def translate(
     """The first subgraph as the function `main`; `layer` gives the layer that a tensor's name contains,
     `functions` those of a module, for loops; `foreign` the converters of custom operators.
     """
-    graph, frontend = opened(model, 0, relax.BlockBuilder())
+    graph = NamedGraph(model, 0)
     walk = _Walk(
-        frontend=frontend, graph=graph, variables=Variables(model=model), functions=functions, foreign=foreign
+        model=model,
+        graph=graph,
+        builder=relax.BlockBuilder(),
+        variables=Variables(model=model),
+        functions=functions,
+        foreign=foreign,
     )
     return walk.function(layer, range(graph.OutputsLength()))
 

@@ -1,28 +1,44 @@
-"""The tensors of a graph as converters see them, and the states that some of them are."""
+"""The tensors of a graph as converters see them, their expressions, and the states that some of them are."""
 
 import math
 from typing import Any
 
 import numpy as np
 import tflite
-from attrs import define
+from attrs import define, field
+from tvm.ir import GenericConst
 
 from target_arch.relax.ir.graph import dtype_of, shape_of
+from target_arch.relax.readers.tflite_constants.four_bits import widened
 from target_arch.relax.readers.tflite_constants.sparse import dense
 from target_arch.relax.readers.tflite_operators.site import TFLiteOperand
-from target_arch.relax.readers.tflite_operators.walk.graphs import TYPES, file_shape, quantization_of
+from target_arch.relax.readers.tflite_operators.walk.graphs import (
+    TYPES,
+    NamedGraph,
+    file_shape,
+    quantization_of,
+)
 from target_arch.relax.readers.tflite_operators.walk.variables import Variables
-from target_arch.relax.site import NotConverted
+from target_arch.relax.site import NotConverted, constant
+
+Array = np.ndarray[Any, Any]
 
 
 @define(kw_only=True, eq=False)
 class TensorValues:
     """The values of the tensors of the graph with that number, by their own numbers."""
 
-    frontend: Any
-    graph: Any
+    model: Any
+    graph: NamedGraph
+    builder: Any
     variables: Variables
     number: int
+    expressions: dict[int, Any] = field(factory=dict)
+    """Those of the tensors that are inputs or computed, by their numbers, in the order in which they came."""
+
+    def keep(self, index: int, expression: Any) -> None:
+        """Keep the expression of a tensor; the first one of several is its own."""
+        self.expressions.setdefault(index, expression)
 
     def variable(self, index: int, shape: tuple[int, ...]) -> Any:
         """The value of a variable tensor, kept in that shape."""
@@ -34,7 +50,7 @@ class TensorValues:
 
     def update(self, index: int, value: Any) -> None:
         """The value of a variable tensor from here on."""
-        value = self.frontend.bb.emit(value)
+        value = self.builder.emit(value)
         self.variables.assign(self._key(index), value, shape_of(value), dtype_of(value))
 
     def own_state(
@@ -46,7 +62,7 @@ class TensorValues:
 
     def leave(self, index: int, name: str, value: Any) -> None:
         """The value of such a state from here on."""
-        value = self.frontend.bb.emit(value)
+        value = self.builder.emit(value)
         self.variables.assign(f"{self._key(index)}/{name}", value, shape_of(value), dtype_of(value))
 
     def _key(self, index: int) -> str:
@@ -57,38 +73,48 @@ class TensorValues:
 
     def tensor(self, index: int) -> TFLiteOperand:
         """A tensor as converters see it."""
-        (wrapped,) = self.frontend.get_tensors([index])
-        tensor = wrapped.tensor
+        tensor = self.graph.Tensors(index)
+        grid = quantization_of(tensor)
+        if grid is not None and len(set(grid.zero_point)) > 1:
+            raise NotConverted("channels have different zero points")
         return TFLiteOperand(
             name=tensor.author,
             shape=file_shape(tensor),
             dtype=TYPES.get(tensor.Type(), "unknown"),
-            quantization=quantization_of(tensor),
-            value=self._value(index, wrapped),
+            quantization=grid,
+            value=self._value(index),
             narrow=tensor.narrow,
             kept=bool(tensor.IsVariable()),
-            expression=lambda: self._expression(index, wrapped),
+            expression=lambda: self.expression(index),
         )
 
-    def _expression(self, index: int, wrapped: Any) -> Any:
+    def expression(self, index: int) -> Any:
+        """Return the expression of a tensor. Raises NotConverted for one that nothing gave a value."""
+        if index in self.expressions:
+            return self.expressions[index]
         tensor = self.graph.Tensors(index)
-        if tensor.IsVariable() and not self.frontend.has_expr(index):
+        if tensor.IsVariable():
             return self.variable(index, file_shape(tensor))
-        return self.frontend.get_tensor_expr(wrapped)
+        value = self._value(index)
+        if value is None:
+            raise NotConverted(f"tensor `{tensor.author}` has no value")
+        return constant(value)
 
-    def _value(self, index: int, wrapped: Any) -> Any:
-        if self.frontend.is_prefetched(index):
-            return self.frontend.get_prefetched_node(index)
-        if self.frontend.has_expr(index):
-            expr = self.frontend.get_expr(index)
-            return expr.value.numpy() if hasattr(expr, "value") and hasattr(expr.value, "numpy") else None
-        if wrapped.buffer.DataLength() == 0:
+    def _value(self, index: int) -> Array | None:
+        """Return the value of a constant; None for any other tensor."""
+        if index in self.expressions:
+            expression = self.expressions[index]
+            return expression.value.numpy() if isinstance(expression, GenericConst) else None
+        tensor = self.graph.Tensors(index)
+        buffer, shape = self.model.Buffers(tensor.Buffer()), file_shape(tensor)
+        if buffer.DataLength() == 0:
             return None
-        if wrapped.tensor.Sparsity() is not None:
-            dtype = np.dtype(TYPES[wrapped.tensor.Type()])
-            values = wrapped.buffer.DataAsNumpy().view(dtype)
-            return dense(wrapped.tensor, values, file_shape(wrapped.tensor))
-        return self.frontend.get_tensor_value(wrapped)
+        if tensor.narrow:
+            return widened(buffer.DataAsNumpy(), shape)
+        if tensor.Type() not in TYPES:
+            raise NotConverted(f"constant `{tensor.author}` has elements of another type")
+        values: Array = buffer.DataAsNumpy().view(TYPES[tensor.Type()])
+        return dense(tensor, values, shape) if tensor.Sparsity() is not None else values.reshape(shape)
 
 
 def _initial(tensor: Any) -> bytes | None:
