@@ -141,11 +141,12 @@ class Addition:
 
 @frozen(kw_only=True)
 class Softmax:
-    """TFLite's softmax of 8-bit values, which is a table of exponentials in float32.
+    """Softmax of 8-bit values by a table of exponentials in float32, as TFLite has it.
 
     `table[d]` is exp(-d * scale * beta) for a distance d = maximum - value in 0..255. With the float32 sum of
     the table entries in order and `inverse = 1 / (sum * output_scale)`, an output is
-    round_half_away(table[d] * inverse) + output_offset, clamped to the output's type.
+    round(table[d] * inverse) + output_offset, clamped to the output's type; TFLite rounds half away from
+    zero, ONNX half to even.
     """
 
     table: tuple[float, ...]
@@ -243,7 +244,7 @@ def addition(operator: Operator, model: Model) -> Addition:
 
 
 def softmax(operator: Operator, model: Model) -> Softmax:
-    """Parameters of TFLite's softmax of 8-bit values (PopulateSoftmaxLookupTable)."""
+    """Parameters of a softmax of 8-bit values (in TFLite PopulateSoftmaxLookupTable)."""
     out = _quantization(operator.output, model)
     beta = float(operator.attributes.get("beta", 1.0))  # type: ignore[arg-type]
     scale = float32(-_quantization(operator.inputs[0], model).scale[0] * beta)

@@ -28,7 +28,9 @@ _STAGES_OF_INT16 = ("greatest", "power", "total", "bits", "normal", "share")
 
 
 def softmax_of_rows(operator: Operator, model: Model) -> Definition:
-    """Softmax over the last axis. Exponentials are computed twice (or looked up), so that no row is kept."""
+    """Softmax over the last axis. Exponentials are computed twice, or looked up for 8-bit values, so that no
+    row is kept.
+    """
     if operator.constants:
         return _softmax_of_int16(operator, model)
     x, out = tensor_of(model, operator, 0), model.tensors[operator.output]
@@ -38,17 +40,17 @@ def softmax_of_rows(operator: Operator, model: Model) -> Definition:
     greatest = stage("greatest", (("row", rows),), lambda i: te.max(data[i, index], axis=[index]))
     packed: tuple[Packed, ...] = ()
     table = None
-    if operator.arithmetic == Arithmetic.TFLITE:
+    if x.dtype in ("int8", "uint8"):
         packed = (Packed(suffix=EXPONENTIALS, dtype="float32", values=softmax(operator, model).table),)
         table = packed[0].placeholder()
 
     def exponential(i: Any, k: Any) -> Any:
+        if table is not None:
+            return table[greatest[i].astype("int32") - data[i, k].astype("int32")]
         if operator.arithmetic == Arithmetic.FLOAT:
             beta = tirx.const(float(operator.attributes.get("beta", 1.0)), "float32")  # type: ignore[arg-type]
             return tirx.exp((data[i, k] - greatest[i]) * beta)
         distance = greatest[i].astype("int32") - data[i, k].astype("int32")
-        if table is not None:
-            return table[distance]
         scale, _ = per_tensor(x.quantization)
         return tirx.exp(distance.astype("float32") * tirx.const(-scale, "float32"))
 
