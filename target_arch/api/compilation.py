@@ -24,6 +24,9 @@ from target_arch.plan.memory import MemoryPlan
 from target_arch.plan.model_pools import ModelPools, Sharing
 from target_arch.plan.partitions import Choice
 from target_arch.plan.printed.text import model_pools
+from target_arch.plan.printed.workloads import response_times
+from target_arch.plan.workloads.answers import Analysis
+from target_arch.plan.workloads.workload import Workload
 from target_arch.run.bundles.manifest import require_same
 from target_arch.run.bundles.write import write_bundle
 from target_arch.soc import SoC
@@ -80,6 +83,15 @@ class Compilation:
         """The memory of all models together, by pool."""
         pools = self._made.pools
         return Shown(title=f"pools of {self.name}", value=pools, text=model_pools(pools))
+
+    @property
+    def responses(self) -> Shown[Analysis] | None:
+        """Of a workload, the worst response times; None without one."""
+        timed = self._made.timed
+        if timed is None:
+            return None
+        text = response_times(timed.analysis)
+        return Shown(title=f"workload of {self.name}", value=timed.analysis, text=text)
 
     @property
     def files(self) -> Mapping[str, bytes]:
@@ -152,10 +164,12 @@ def compile_models(
     *,
     arenas: str = Sharing.SHARED,
     name: str | None = None,
+    workload: Workload | None = None,
 ) -> Compilation:
     """Compile several models, each with options of its own, for a SoC into one bundle, of that name or
     of one made from the SoC's. `arenas` is `shared`, where models run in turn and their memory overlaps, or
-    `separate`, where each keeps its inputs and outputs.
+    `separate`, where each keeps its inputs and outputs. `workload` says when the models run, which are its
+    own in its order.
 
     Raises as `compile` does.
     """
@@ -166,5 +180,5 @@ def compile_models(
         from target_arch.pipeline import ModelsRequest
         from target_arch.pipeline import compile_models as compiled
 
-        made = compiled(ModelsRequest(models=requests, arenas=arenas, name=name))
+        made = compiled(ModelsRequest(models=requests, arenas=arenas, name=name, workload=workload))
     return Compilation(models=tuple(ModelOutcome(stages=one) for one in made.models), made=made)

@@ -47,6 +47,7 @@ from target_arch.emit.model.weights import (
     weights_of,
     weights_source,
 )
+from target_arch.emit.model.workload import workload_source
 from target_arch.emit.packages.firmware_projects import firmware_projects
 from target_arch.emit.packages.papers import papers
 from target_arch.emit.packages.sources import contents_of
@@ -85,6 +86,7 @@ def emit_bundle(inputs: EmitInputs, manifest: Manifest) -> BundleFiles:
             *_arena_files(inputs, every),
             *_step_files(inputs, every),
             *_deadline_files(inputs),
+            *_workload_files(inputs),
             *_kernel_files(inputs),
             *_soc_files(inputs, every),
             *_programs(inputs),
@@ -165,6 +167,12 @@ def _step_files(inputs: EmitInputs, every: Sequence[EmittedArena]) -> Files:
 
 def _deadline_files(inputs: EmitInputs) -> Files:
     return [(f"src/{inputs.stem}_deadline.c", deadline_source(inputs))] if has_deadlines(inputs) else []
+
+
+def _workload_files(inputs: EmitInputs) -> Files:
+    if inputs.timed is None:
+        return []
+    return [(f"src/{inputs.stem}_workload.c", workload_source(inputs, inputs.timed))]
 
 
 def _kernel_files(inputs: EmitInputs) -> Files:

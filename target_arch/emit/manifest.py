@@ -42,6 +42,7 @@ from target_arch.plan.manifest.model import (
     StepEntry,
     StepKind,
     TensorEntry,
+    TimingEntry,
     TuningEntry,
 )
 from target_arch.plan.manifest.operators import PartitionEntry
@@ -50,6 +51,8 @@ from target_arch.plan.model import Model
 from target_arch.plan.model_pools import ModelPool, ModelPools
 from target_arch.plan.partitions import PartitionGraph
 from target_arch.plan.steps import Copy, Dispatch, Load, Step, StepOrder, Wait
+from target_arch.plan.workloads.answers import TimedTasks
+from target_arch.plan.workloads.workload import PICO
 from target_arch.soc.model import SoC
 from target_arch.soc.numbering import abi_hash
 
@@ -83,7 +86,7 @@ def manifest(inputs: EmitInputs) -> Manifest:
         abi_hash=f"0x{abi_hash(soc):016x}",
         optimize=inputs.goal,
         arenas=inputs.pools.arenas,
-        models=tuple(_model(soc, member) for member in inputs.members),
+        models=tuple(_model(soc, member, inputs.timed) for member in inputs.members),
         pools={str(pool.pool): _bundle_pool(inputs.pools, pool) for pool in inputs.pools.pools},
         stacks=tuple(CoreStackEntry(**asdict(stack)) for stack in inputs.pools.stacks),
         image=None,
@@ -102,7 +105,7 @@ def _bundle_pool(pools: ModelPools, pool: ModelPool) -> BundlePool:
     )
 
 
-def _model(soc: SoC, member: Member) -> ModelEntry:
+def _model(soc: SoC, member: Member, timed: TimedTasks | None) -> ModelEntry:
     model, lowered = member.model, member.lowered
     graph, order, steps = lowered.graph, lowered.lowering, lowered.steps
     return ModelEntry(
@@ -129,7 +132,28 @@ def _model(soc: SoC, member: Member) -> ModelEntry:
         steps=tuple(_step(number, step) for number, step in enumerate(steps.steps)),
         verification=None,
         frames=None if lowered.frames is None else frames_entry(lowered.frames),
+        timing=None if timed is None else timing_entry(timed, member.name),
         options=member.options,
+    )
+
+
+def timing_entry(timed: TimedTasks, name: str) -> TimingEntry:
+    """The model of a workload in time, in seconds."""
+    response = next(each for each in timed.analysis.responses if each.task.name == name)
+    timing, times = response.task.timing, response.times
+    return TimingEntry(
+        schedule=timed.analysis.schedule,
+        period=timing.period / PICO,
+        deadline=timing.deadline / PICO,
+        offset=timing.offset / PICO,
+        jitter=timing.jitter / PICO,
+        priority=timing.priority,
+        on_demand=timing.demand,
+        overload=timing.overload,
+        run=times.cost / PICO,
+        longest_step=times.longest / PICO,
+        worst_response=(response.worst or 0) / PICO,
+        blocked=response.blocked / PICO,
     )
 
 

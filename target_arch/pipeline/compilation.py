@@ -9,6 +9,7 @@ from target_arch.plan.manifest.bundle import Manifest
 from target_arch.plan.manifest.model import ModelEntry
 from target_arch.plan.memory import Arena
 from target_arch.plan.model_pools import ModelPools
+from target_arch.plan.workloads.answers import TimedTasks
 
 
 @frozen(kw_only=True, repr=False)
@@ -40,10 +41,13 @@ class CompiledModel(Lowered):
 
 @frozen(kw_only=True)
 class ModelsCompilation:
-    """The compilation of every model (the bundle of each is that of all), and their memory together."""
+    """The compilation of every model (the bundle of each is that of all), and their memory together; of a
+    workload its tasks.
+    """
 
     request: ModelsRequest = field(repr=False)
     models: tuple[CompiledModel, ...]
     pools: ModelPools = field(repr=False)
     manifest: Manifest = field(repr=False)
     bundle: BundleFiles = field(repr=False)
+    timed: TimedTasks | None = None

@@ -44,12 +44,14 @@ from target_arch.pipeline.resolve import (
     whole,
 )
 from target_arch.pipeline.reuse import Imported, ModelKey, Reuse
+from target_arch.pipeline.workloads import answered, require_workload, tasks_of
 from target_arch.plan.division import Divide
 from target_arch.plan.lowered import Lowered
 from target_arch.plan.memory import IoOwner
 from target_arch.plan.model import Model
 from target_arch.plan.model_pools import ModelPools, Sharing
 from target_arch.plan.partitions import PartitionGraph
+from target_arch.plan.workloads.answers import TimedTasks
 from target_arch.registry.plug_ins import PlugIns
 from target_arch.relax.importer import import_model
 from target_arch.relax.operators.moved import with_own_outputs
@@ -57,6 +59,7 @@ from target_arch.relax.operators.program import RelaxProgram
 from target_arch.run.references.find import self_test
 from target_arch.soc.model import MemoryMode, SoC
 from target_arch.soc.stacks import core_stacks
+from target_arch.stages.check.jobs import check_jobs
 from target_arch.stages.check.meaning.check import check_imported
 from target_arch.stages.check.models import check_models
 from target_arch.stages.check.stacks import check_stacks
@@ -73,6 +76,7 @@ from target_arch.stages.placement.rules import Rules
 from target_arch.stages.setting import Setting
 from target_arch.stages.simplification.removal import without_dead_channels
 from target_arch.stages.steps.expected import with_runs
+from target_arch.stages.workloads.apart import apart, may_be_apart
 
 
 def compile_model(request: CompileRequest) -> CompiledModel:
@@ -88,9 +92,11 @@ def compile_models(request: ModelsRequest) -> ModelsCompilation:
     name = name_of_bundle(request)
     require_alike(request)
     require_frames(request.models)
+    require_workload(request)
     prepared = tuple(prepare(each) for each in named_models(request))
-    lowered = _pack(prepared, request.arenas)
-    inputs = emit_inputs(name, prepared, lowered, request.arenas)
+    lowered = _pack(prepared, request)
+    timed = _timed(request, prepared, lowered)
+    inputs = emit_inputs(name, prepared, lowered, request.arenas, timed)
     described = manifest(inputs)
     bundle = emit_bundle(inputs, described)
     return ModelsCompilation(
@@ -102,7 +108,19 @@ def compile_models(request: ModelsRequest) -> ModelsCompilation:
         pools=inputs.pools,
         manifest=described,
         bundle=bundle,
+        timed=timed,
     )
+
+
+def _timed(
+    request: ModelsRequest, prepared: Sequence["PreparedModel"], lowered: Sequence[Lowered]
+) -> TimedTasks | None:
+    """The tasks of a workload and the answer about them; None without one."""
+    if request.workload is None:
+        return None
+    settings = [_setting(each.request, each.backends) for each in prepared]
+    tasks = tasks_of(request.workload, settings, lowered)
+    return TimedTasks(tasks=tasks, analysis=answered(request.workload, tasks))
 
 
 @frozen(kw_only=True)
@@ -122,7 +140,7 @@ def plan_models(request: ModelsRequest, reuse: Reuse | None = None) -> PlannedMo
     name_of_bundle(request)
     require_alike(request)
     prepared = tuple(prepare(each, reuse) for each in named_models(request))
-    lowered = _pack(prepared, request.arenas, advised=False)
+    lowered = _pack(prepared, request, advised=False)
     return PlannedModels(models=lowered, pools=_checked_pools(prepared, lowered, request.arenas))
 
 
@@ -203,24 +221,31 @@ def _on_fewer_composites(
     return None
 
 
-def _pack(prepared: Sequence[PreparedModel], arenas: Sharing, *, advised: bool = True) -> tuple[Lowered, ...]:
+def _pack(
+    prepared: Sequence[PreparedModel], asked: ModelsRequest, *, advised: bool = True
+) -> tuple[Lowered, ...]:
     """Every model planned, such that all fit the chip together."""
-    request = prepared[0].request
+    request, arenas, workload = prepared[0].request, asked.arenas, asked.workload
     return pack_models(
         available(request),
         tuple(each.model.name for each in prepared),
         arenas,
         lambda number, taken: plan(prepared[number], reduced(request.soc, taken), advised=advised),
         whole(request),
+        None if workload is None else may_be_apart(workload),
     )
 
 
 def emit_inputs(
-    name: str, prepared: Sequence[PreparedModel], lowered: Sequence[Lowered], arenas: Sharing
+    name: str,
+    prepared: Sequence[PreparedModel],
+    lowered: Sequence[Lowered],
+    arenas: Sharing,
+    timed: TimedTasks | None = None,
 ) -> EmitInputs:
     """The source of a bundle: its models, and their memory together, which is checked."""
     first = prepared[0]
-    soc, pools = first.request.soc, _checked_pools(prepared, lowered, arenas)
+    soc, pools = first.request.soc, _checked_pools(prepared, lowered, arenas, timed)
     return EmitInputs(
         name=name,
         soc=soc,
@@ -228,6 +253,7 @@ def emit_inputs(
         backends=first.backends,
         members=tuple(map(_member, prepared, lowered)),
         pools=pools,
+        timed=timed,
         port=first.port,
         goal=first.request.optimize,
         constants=first.request.constants.of_bytes(pools.constant_bytes),
@@ -236,13 +262,19 @@ def emit_inputs(
 
 
 def _checked_pools(
-    prepared: Sequence[PreparedModel], lowered: Sequence[Lowered], arenas: Sharing
+    prepared: Sequence[PreparedModel],
+    lowered: Sequence[Lowered],
+    arenas: Sharing,
+    timed: TimedTasks | None = None,
 ) -> ModelPools:
     """The memory of all models together. Raises CheckError where it is wrong."""
     request = prepared[0].request
     plans = {one.model.name: each.memory for one, each in zip(prepared, lowered, strict=True)}
-    pools = evolve(model_pools(request.soc, plans, arenas), stacks=core_stacks(request.soc))
+    pairs = None if timed is None else apart(timed.tasks, timed.analysis.table)
+    pools = evolve(model_pools(request.soc, plans, arenas, pairs), stacks=core_stacks(request.soc))
     check_models(available(request), pools, plans, whole(request))
+    if timed is not None:
+        check_jobs(available(request), pools, plans, timed)
     check_stacks(request.soc, pools.stacks, whole(request))
     return pools
 

@@ -13,6 +13,7 @@ from target_arch.plan.inputs.shapes import AS_IN_FILE, InputShapes
 from target_arch.plan.memory import IoOwner, io_owner
 from target_arch.plan.model_pools import Sharing, sharing
 from target_arch.plan.tuning import NOTHING_TUNED, Tuning
+from target_arch.plan.workloads.workload import Workload
 from target_arch.registry.plug_ins import PlugIns
 from target_arch.soc.costs import Costs
 from target_arch.soc.model import SoC
@@ -82,9 +83,10 @@ class ModelsRequest:
     `arenas` is `shared` or `separate`, see `plan.model_pools`. `name` is the bundle's: by default that of a
     single model, `<soc>_models` of several. The models differ in file and name, and may in `require`,
     `prefer` and `forbid`, `costs`, `images` and the like; `soc`, `mode`, `port`, `optimize` and `memory` are
-    the same for all.
+    the same for all. `workload` says when the models run: they are its own, in its order.
     """
 
     models: tuple[CompileRequest, ...]
     arenas: Sharing = field(default=Sharing.SHARED, converter=sharing)
     name: str | None = None
+    workload: Workload | None = None

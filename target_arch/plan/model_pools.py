@@ -4,6 +4,9 @@ With *shared* arenas the models run in turn, and they share the bytes of their w
 as the largest. With *separate* arenas each keeps its own bytes in memories that the host sees, and with them
 its inputs and outputs while others run. Nothing outlives a run in a memory that only devices see: there
 models share in both cases. Constants always add up.
+
+In a workload jobs may come between the steps of others: then models whose jobs may be begun at the same time
+have bytes of their own in every memory, and all others share.
 """
 
 from enum import StrEnum
@@ -20,6 +23,10 @@ class Sharing(StrEnum):
 
     SHARED = "shared"
     SEPARATE = "separate"
+
+
+Pairs = frozenset[frozenset[str]]
+"""Pairs of models by their names."""
 
 
 def sharing(text: str) -> Sharing:
@@ -64,6 +71,8 @@ class ModelPools:
     arenas: Sharing = field(converter=Sharing)
     pools: tuple[ModelPool, ...]
     stacks: tuple[CoreStack, ...] = ()
+    apart: Pairs | None = None
+    """In a workload, the models that may be in the middle of a job at the same time."""
 
     @property
     def constant_bytes(self) -> int:

@@ -37,6 +37,7 @@ from target_arch.plan.manifest.model import (
     StateEntry,
     StepEntry,
     TensorEntry,
+    TimingEntry,
     TuningEntry,
 )
 from target_arch.plan.manifest.operators import CandidateEntry, OperatorEntry, PartitionEntry, SliceEntry
@@ -75,6 +76,7 @@ PARTS: dict[str, Any] = {
     "### `execution.entries[]`, `execution.waits[]`": SpanEntry,
     "### `frames`": FramesEntry,
     "### `frames.curve[]`": FramesPoint,
+    "### `timing`": TimingEntry,
     "### `budgets[]`": BudgetEntry,
     "### `attempts[]`": AttemptEntry,
     "### `pools.NAME` of a model": PoolEntry,

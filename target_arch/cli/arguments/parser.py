@@ -184,8 +184,12 @@ def _explain(to: ArgumentParser) -> None:
 
 def _compile(to: ArgumentParser) -> None:
     to.add_argument(
-        "models", nargs="+", metavar="MODEL",
+        "models", nargs="*", metavar="MODEL",
         help="an .onnx, .tflite, .pt2 or .relax file, or NAME=FILE; several become one bundle",
+    )  # fmt: skip
+    to.add_argument(
+        "--workload", type=Path, metavar="FILE",
+        help="a workload file, which names models and says when they run: their bundle has an arbiter",
     )  # fmt: skip
     _soc(to)
     to.add_argument(

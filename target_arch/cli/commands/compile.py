@@ -10,6 +10,8 @@ from target_arch.cli.arguments.parser import DUMPS
 from target_arch.cli.arguments.targets import configured
 from target_arch.cli.text.output import data, note, progress
 from target_arch.diagnostics import refusal
+from target_arch.plan.workloads.workload import Workload
+from target_arch.plan.workloads.workload_file import read_workload
 
 if TYPE_CHECKING:
     from target_arch.api.compilation import Compilation
@@ -22,7 +24,10 @@ def compile(options: argparse.Namespace) -> int:
     if options.dump and options.format == "json":
         said = "`--dump` prints text, `--format=json` is for programs"
         raise refusal("bad-format", "command line", said, "the manifest has all of it; leave one of them out")
-    made = compiled(options)
+    workload = _workload(options)
+    if workload is not None:
+        options.models = [f"{each.name}={each.file}" for each in workload.models]
+    made = compiled(options, workload=workload)
     made.write(options.output)
     if options.format == "json":
         data(made.files["manifest.json"].decode())
@@ -31,11 +36,16 @@ def compile(options: argparse.Namespace) -> int:
         _dump(one, options.dump)
         data(one.summary)
     shared = str(made.pools) if len(made.models) > 1 else ""
-    data(f"{shared}bundle in {options.output}: {len(made.files)} files\n")
+    times = "" if made.responses is None else str(made.responses)
+    data(f"{shared}{times}bundle in {options.output}: {len(made.files)} files\n")
     return 0
 
 
-def compiled(options: argparse.Namespace, recorded: "CompileOptions | None" = None) -> "Compilation":
+def compiled(
+    options: argparse.Namespace,
+    recorded: "CompileOptions | None" = None,
+    workload: Workload | None = None,
+) -> "Compilation":
     """The compilation of the models that the arguments name, with the `recorded` options where an argument
     says nothing. Prints a note for each record of `--tuning-db` that chooses nothing.
     """
@@ -49,10 +59,27 @@ def compiled(options: argparse.Namespace, recorded: "CompileOptions | None" = No
         (path, merged(recorded or {}, bundle_options(_options_of(options, files, number), chosen)))
         for number, (_, path) in enumerate(files)
     ]
-    made = compile_models(models, chosen.soc, arenas=options.arenas or "shared", name=options.name)
+    made = compile_models(
+        models, chosen.soc, arenas=options.arenas or "shared", name=options.name, workload=workload
+    )
     for task in made.unused_records:
         note(f"{options.tuning_db}: note: record `{task}` chooses nothing in this compilation")
     return made
+
+
+def _workload(options: argparse.Namespace) -> Workload | None:
+    """The workload that the arguments name. DiagnosticError where they name models as well, or neither."""
+    if options.workload is None:
+        if not options.models:
+            said = "there is no model to compile"
+            raise refusal("no-models", "command line", said, "name a model file, or `--workload FILE`")
+        return None
+    if options.models:
+        said = "a workload names its models, and others are given"
+        raise refusal(
+            "bad-workload", "command line", said, "leave the models out, or write them into the file"
+        )
+    return read_workload(options.workload)
 
 
 def _dump(made: "ModelOutcome", wanted: Sequence[str]) -> None:

@@ -13,7 +13,7 @@ from target_arch.resources import c_files, runtime_c
 def runtime_files(inputs: EmitInputs) -> Mapping[str, str]:
     """Path in the bundle → text; several models bring the part that runs them in turn, inputs and outputs in
     memory of the caller the part that knows their addresses, constants as bytes the part that checks them,
-    and frames in flight theirs.
+    frames in flight and workloads theirs.
     """
     root = runtime_c()
     files = c_files(root / "include", "include")
@@ -21,8 +21,7 @@ def runtime_files(inputs: EmitInputs) -> Mapping[str, str]:
     files |= c_files(root / "integrity", "runtime/integrity")
     if has_deadlines(inputs):
         files |= c_files(root / "deadline", "runtime/deadline")
-    if not inputs.has_frames:
-        del files["include/target_arch/frames.h"]
+    files = _without_unused(inputs, files)
     if inputs.several:
         files |= c_files(root / "models", "runtime/models")
     if any(member.lends for member in inputs.members):
@@ -31,8 +30,8 @@ def runtime_files(inputs: EmitInputs) -> Mapping[str, str]:
         files |= c_files(root / "weights", "runtime/weights")
         if inputs.port.hosted.simulates and inputs.constants is ConstantsForm.FILE:
             files |= c_files(root / "mapped", "runtime/mapped")
-    if inputs.has_frames:
-        files |= c_files(root / "frames", "runtime/frames")
+    for name, there in (("frames", inputs.has_frames), ("workload", inputs.timed is not None)):
+        files |= c_files(root / name, f"runtime/{name}") if there else {}
     files |= {f"runtime/{path}": text for path, text in kernel_headers(inputs).items()}
     files |= {f"runtime/{path}": text for path, text in inputs.port.files().items()}
     for backend in _backends(inputs):
@@ -43,6 +42,13 @@ def runtime_files(inputs: EmitInputs) -> Mapping[str, str]:
         for process in inputs.processes.values():
             files |= {f"runtime/{path}": text for path, text in process.files().items()}
     return files
+
+
+def _without_unused(inputs: EmitInputs, files: Mapping[str, str]) -> dict[str, str]:
+    """The headers without those of parts that the bundle does not have."""
+    unused = [("frames", inputs.has_frames), ("workload", inputs.timed is not None)]
+    without = {f"include/target_arch/{name}.h" for name, there in unused if not there}
+    return {path: text for path, text in files.items() if path not in without}
 
 
 def _backends(inputs: EmitInputs) -> tuple[Backend, ...]:

@@ -74,10 +74,13 @@ def placed(inputs: EmitInputs, member: Member, every: Sequence[EmittedArena]) ->
     """The arenas of the bundle, and where in them the buffers of one model are."""
     numbers = {(arena.pool, arena.owner): number for number, arena in enumerate(every)}
     owners = {pool.pool: "" if pool.overlaid else member.name for pool in inputs.pools.pools}
+    number = inputs.members.index(member)
+    starts = {pool.pool: pool.offsets[number] if pool.overlaid else 0 for pool in inputs.pools.pools}
     plan = member.lowered.memory
     places = {
         buffer.name: ArenaOffset(
-            arena=numbers[buffer.arena, owners[buffer.arena]], offset=plan.offsets[buffer.name]
+            arena=numbers[buffer.arena, owners[buffer.arena]],
+            offset=starts[buffer.arena] + plan.offsets[buffer.name],
         )
         for buffer in plan.buffers
     }
@@ -98,8 +101,9 @@ def _held(member: Member, pool: ModelPool) -> list[tuple[int, Buffer]]:
 def _arena(inputs: EmitInputs, pool: ModelPool, number: int) -> EmittedArena:
     """The arena of a pool that models use in turn, or the part of the model of that number."""
     member = inputs.members[number]
-    held = _held(member, pool)
     own = not pool.overlaid
+    start = 0 if own else pool.offsets[number]
+    held = [(start + offset, buffer) for offset, buffer in _held(member, pool)]
     size = pool.peaks[number] if pool.pool.constant else pool.part(number)
     return EmittedArena(
         pool=pool.pool,

@@ -13,6 +13,7 @@ from target_arch.emit.model.deadline import deadline_declaration
 from target_arch.emit.model.inputs import EmitInputs, Member, Terminal, terminals
 from target_arch.emit.model.states import RESET
 from target_arch.emit.model.weights import EmittedWeights, weights_header
+from target_arch.emit.model.workload import workload_declarations
 from target_arch.emit.text.emitter import Emitter
 from target_arch.emit.text.names import comment
 from target_arch.plan.memory import BufferKind
@@ -182,9 +183,14 @@ def _of_bundle(inputs: EmitInputs, words: _Words) -> _Header:
     return _Header(
         stem=inputs.stem,
         port=inputs.port.name,
-        includes=tuple(f"{member.stem}.h" for member in inputs.members),
+        includes=(
+            *(("target_arch/workload.h",) if inputs.timed is not None else ()),
+            *(f"{member.stem}.h" for member in inputs.members),
+        ),
         head=words.bundle.format(names=names, soc=inputs.soc.name, arenas=words.arenas),
-        functions=words.lifecycle.format(bundle=inputs.stem) + deadline_declaration(inputs),
+        functions=words.lifecycle.format(bundle=inputs.stem)
+        + deadline_declaration(inputs)
+        + ("" if inputs.timed is None else workload_declarations(inputs, inputs.timed)),
         words=words,
         inputs=inputs,
     )

@@ -24,6 +24,7 @@ from target_arch.plan.model_pools import ModelPools
 from target_arch.plan.partitions import Partition
 from target_arch.plan.steps import Copy, Dispatch, Step
 from target_arch.plan.tuning import NOTHING_TUNED, Tuning
+from target_arch.plan.workloads.answers import TimedTasks
 from target_arch.soc.model import MemoryMode, SoC
 
 
@@ -174,7 +175,8 @@ class EmitInputs:
     `name` is that of the bundle; a single model has the same. `members` are the models in their order, which
     is that of `pools`: the bytes they take together. `backends` are by the target_arch that they serve,
     `processes` the load processes of the SoC by name.
-    `constants` is never AUTO.
+    `constants` is never AUTO. `timed` are the tasks of a workload, in the order of the models; None where
+    there is none.
     """
 
     name: str
@@ -187,6 +189,7 @@ class EmitInputs:
     processes: Mapping[str, LoadProcessKind]
     goal: Goal = Goal.BALANCED
     constants: ConstantsForm = ConstantsForm.TEXT
+    timed: TimedTasks | None = None
 
     @property
     def stem(self) -> str:

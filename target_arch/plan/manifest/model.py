@@ -12,6 +12,7 @@ from target_arch.plan.manifest.operators import OperatorEntry, PartitionEntry
 from target_arch.plan.manifest.verification import VerificationEntry
 from target_arch.plan.memory import IoOwner
 from target_arch.plan.model import DTYPE_BYTES
+from target_arch.plan.workloads.workload import Overload, Schedule
 from target_arch.soc.faults import Path
 from target_arch.soc.schema.records import WHERE_THERE, Real, Whole, WordKind
 
@@ -360,6 +361,29 @@ class FramesEntry:
 
 
 @frozen(kw_only=True)
+class TimingEntry:
+    """A model of a workload in time."""
+
+    schedule: Annotated[Schedule, "`priorities`, or `table` where a table of times decides"]
+    period: Annotated[float, "seconds from one job to the next; on demand at least"]
+    deadline: Annotated[float, "seconds from when a job is due until it has to be over"]
+    offset: Annotated[float, "seconds until the first job is due"]
+    jitter: Annotated[float, "seconds from when a job is due until it is released, at most"]
+    priority: Annotated[int, "larger ones go first"]
+    on_demand: Annotated[bool, "whether the program says when jobs are due"]
+    overload: Annotated[Overload, "`skip`, `queue` or `drop_oldest`, where the job before is not over"]
+    run: Annotated[float, "seconds of a job alone, with worst times"]
+    longest_step: Annotated[float, "seconds that a more urgent job waits at most"]
+    worst_response: Annotated[float, "seconds from when a job is due until it is over, at most"]
+    blocked: Annotated[float, "of these, by the longest step of a less urgent model"]
+
+    def contradictions(self) -> Iterator[tuple[Path, str]]:
+        """A job that is late."""
+        if self.worst_response > self.deadline:
+            yield ("worst_response",), "it is longer than the deadline"
+
+
+@frozen(kw_only=True)
 class ModelEntry:
     """A model of a bundle."""
 
@@ -410,6 +434,11 @@ class ModelEntry:
     verification: Annotated[VerificationEntry | None, "the result of `verify`; null until it has run"]
     frames: Annotated[
         FramesEntry | None, "[frames in flight](frames.md); missing where none were asked for", WHERE_THERE
+    ] = None
+    timing: Annotated[
+        TimingEntry | None,
+        "when the model runs in a [workload](workloads.md); missing where there is none",
+        WHERE_THERE,
     ] = None
     options: Annotated[
         OptionsEntry | None,

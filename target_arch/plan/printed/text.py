@@ -268,6 +268,7 @@ def model_pools(value: ModelPools) -> str:
         for pool in value.pools
     ]
     shared = "they run in turn" if value.arenas == Sharing.SHARED else "each keeps its inputs and outputs"
+    shared = shared if value.apart is None else "but for jobs that may be open at once"
     heading = f"memory of {len(value.models)} models in bytes, arenas {value.arenas}: {shared}\n"
     header = ("pool", "capacity", *value.models, "together", "apart")
     return heading + table(header, rows, right=range(1, len(header)))

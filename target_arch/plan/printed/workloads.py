@@ -3,9 +3,7 @@
 from target_arch.plan.printed.reasoning import duration
 from target_arch.plan.printed.text import table
 from target_arch.plan.workloads.answers import Analysis, Change, HelpfulChange, Response, TimeTable
-from target_arch.plan.workloads.workload import Overload, Schedule, Timing
-
-_PICO = 1e12
+from target_arch.plan.workloads.workload import PICO, Overload, Schedule, Timing
 
 
 def verdict(analysis: Analysis) -> str:
@@ -23,12 +21,12 @@ def response_times(analysis: Analysis) -> str:
         (
             each.task.name,
             _due(each.task.timing),
-            duration(each.task.timing.deadline / _PICO),
+            duration(each.task.timing.deadline / PICO),
             str(each.task.timing.priority) if analysis.schedule is Schedule.PRIORITIES else "",
-            duration(each.times.cost / _PICO),
-            duration(each.times.longest / _PICO),
+            duration(each.times.cost / PICO),
+            duration(each.times.longest / PICO),
             _worst(each) + ("" if each.met else ", late"),
-            f"{duration(each.blocked / _PICO)} by {each.blocker}" if each.blocked else "",
+            f"{duration(each.blocked / PICO)} by {each.blocker}" if each.blocked else "",
         )
         for each in analysis.responses
     ]
@@ -41,17 +39,17 @@ def response_times(analysis: Analysis) -> str:
 def remedy(analysis: Analysis, change: HelpfulChange) -> str:
     """A change that helps, as a clause."""
     response = analysis.responses[change.task]
-    name, limit, times = response.task.name, duration(change.limit / _PICO), response.times
+    name, limit, times = response.task.name, duration(change.limit / PICO), response.times
     match change.change:
         case Change.PRIORITIES:
             return "priorities by deadlines, the shortest one first"
         case Change.STEP:
-            now = f"{duration(times.longest / _PICO)} (step {times.longest_step})"
+            now = f"{duration(times.longest / PICO)} (step {times.longest_step})"
             return f"a longest step of `{name}` of {limit} instead of {now}"
         case Change.COST:
             where = times.where or "the host"
-            said = f"{duration(times.busy / _PICO)} of it on {where}"
-            return f"a run of `{name}` of {limit} instead of {duration(times.cost / _PICO)}, {said}"
+            said = f"{duration(times.busy / PICO)} of it on {where}"
+            return f"a run of `{name}` of {limit} instead of {duration(times.cost / PICO)}, {said}"
         case _:
             return f"a {change.change} of `{name}` of {limit}"
 
@@ -61,32 +59,32 @@ def time_table(times: TimeTable, names: tuple[str, ...]) -> str:
     rows = [
         (
             str(number),
-            duration(slot.start / _PICO),
-            duration(slot.end / _PICO),
+            duration(slot.start / PICO),
+            duration(slot.end / PICO),
             names[slot.task],
-            duration(slot.due / _PICO),
+            duration(slot.due / PICO),
             f"{slot.first} to {slot.past - 1}",
         )
         for number, slot in enumerate(times.slots)
     ]
-    said = f"{len(rows)} slots of {duration(times.hyperperiod / _PICO)}\n"
+    said = f"{len(rows)} slots of {duration(times.hyperperiod / PICO)}\n"
     return said + table(("slot", "from", "to", "model", "due", "steps"), rows, (0, 1, 2, 4))
 
 
 def _of_deadline(response: Response) -> str:
-    return f"{response.task.name} {_worst(response)} of {duration(response.task.timing.deadline / _PICO)}"
+    return f"{response.task.name} {_worst(response)} of {duration(response.task.timing.deadline / PICO)}"
 
 
 def _worst(response: Response) -> str:
-    return "without limit" if response.worst is None else duration(response.worst / _PICO)
+    return "without limit" if response.worst is None else duration(response.worst / PICO)
 
 
 def _due(timing: Timing) -> str:
-    said = f"every {duration(timing.period / _PICO)}"
+    said = f"every {duration(timing.period / PICO)}"
     if timing.demand:
-        said = f"on demand, {duration(timing.period / _PICO)} apart"
+        said = f"on demand, {duration(timing.period / PICO)} apart"
     if timing.offset:
-        said += f" from {duration(timing.offset / _PICO)}"
+        said += f" from {duration(timing.offset / PICO)}"
     if timing.jitter:
-        said += f", {duration(timing.jitter / _PICO)} late at most"
+        said += f", {duration(timing.jitter / PICO)} late at most"
     return said if timing.overload is Overload.SKIP else f"{said}; {timing.overload}"

@@ -99,6 +99,14 @@ class Analysis:
 
 
 @frozen(kw_only=True)
+class TimedTasks:
+    """The tasks of a workload, and the answer about them."""
+
+    tasks: tuple[TimedTask, ...] = field(repr=False)
+    analysis: Analysis
+
+
+@frozen(kw_only=True)
 class Job:
     """A job of the simulation. `end` is None where it was dropped."""
 

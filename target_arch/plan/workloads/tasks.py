@@ -7,18 +7,24 @@ from target_arch.plan.workloads.workload import Timing
 
 @frozen(kw_only=True)
 class TaskWork:
-    """A step that keeps the host busy, or with a `timeline` an instance or a channel: the host goes on."""
+    """A step that keeps the host busy, or with a `timeline` an instance or a channel: then the host goes on
+    after its own part, `host`, which comes first in any case.
+    """
 
     takes: int
     timeline: str = ""
+    host: int = 0
 
 
 @frozen(kw_only=True)
 class TaskWait:
-    """A step in which the host waits until the first `value` steps of the job on a timeline are over."""
+    """A step in which the host waits until the first `value` steps of the job on a timeline are over, and
+    then is busy for `host`.
+    """
 
     timeline: str
     value: int
+    host: int = 0
 
 
 TaskStep = TaskWork | TaskWait

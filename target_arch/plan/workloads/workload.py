@@ -10,6 +10,8 @@ from attrs import field, frozen
 
 from target_arch.soc.words import member_or_text
 
+PICO = 10**12
+"""Picoseconds of a second."""
 MICROSECOND = 10**6
 """Picoseconds: what the runtime counts."""
 

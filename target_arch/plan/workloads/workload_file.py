@@ -13,6 +13,7 @@ from attrs import define, evolve
 from target_arch.diagnostics import DiagnosticError
 from target_arch.plan.workloads.workload import (
     MICROSECOND,
+    PICO,
     Overload,
     Schedule,
     TimedModel,
@@ -28,7 +29,6 @@ from target_arch.soc.units import TIME
 
 WORKLOAD_FILE = "workload file"
 SCHEMA = 1
-_PICO = 10**12
 _HOUR = 3600.0
 _MOST_PRIORITY = 255
 
@@ -86,7 +86,7 @@ class _Reading(TableDraft):
             return None
         top = table_values((), self.values, _TOP, self, ("schema", "margin", "model"))
         schedule = Schedule(top.get("schedule", Schedule.PRIORITIES))
-        margin, overhead = self._margin(), round(top.get("overhead", 0.0) * _PICO)
+        margin, overhead = self._margin(), round(top.get("overhead", 0.0) * PICO)
         tables = named_tables(self.values, "model", self, required=True)
         if not tables and not self.faults:
             self._fault("no-models", ("model",), "the file names no model", "`[model.NAME]` with `file = …`")
@@ -128,7 +128,7 @@ class _Reading(TableDraft):
 
     def _whole(self, path: Path, seconds: float) -> int:
         """Picoseconds of a time; a fault where it is no number of microseconds."""
-        time = round(seconds * _PICO)
+        time = round(seconds * PICO)
         if time % MICROSECOND:
             said = f"`{path[-1]}` must be a whole number of microseconds"
             self._fault("bad-timing", path, said, "the runtime counts them")

@@ -72,7 +72,7 @@ def _apart(soc: SoC, pools: ModelPools, plans: Mapping[str, MemoryPlan]) -> list
     faults = []
     for pool in pools.pools:
         seen = soc.memory(pool.memory).base is not None
-        if pool.pool.shareable and not (pools.arenas != Sharing.SHARED and seen):
+        if pool.pool.shareable and (pools.apart is not None or pools.arenas == Sharing.SHARED or not seen):
             continue
         line = soc.own_line(pool.memory)
         ends = [max(pool.peaks[i], _top(plans[name], pool.pool)) for i, name in enumerate(pools.models)]

@@ -45,11 +45,11 @@ def _takes(steps: Sequence[TaskStep], before: dict[str, int]) -> int:
     free: dict[str, int] = {}
     for step in steps:
         if isinstance(step, TaskWait):
-            now = max(now, ends.get((step.timeline, step.value), 0))
+            now = max(now, ends.get((step.timeline, step.value), 0)) + step.host
         elif step.timeline == "":
-            now += step.takes
+            now += step.takes + step.host
         else:
-            now = max(now, free.get(step.timeline, 0))
+            now = max(now, free.get(step.timeline, 0)) + step.host
             before[step.timeline] = before.get(step.timeline, 0) + 1
             free[step.timeline] = ends[step.timeline, before[step.timeline]] = now + step.takes
     return max([now, *free.values()])

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from attrs import evolve
 
 from target_arch.plan.memory import Arena, MemoryPlan
-from target_arch.plan.model_pools import ModelPool, ModelPools, Sharing
+from target_arch.plan.model_pools import ModelPool, ModelPools, Pairs, Sharing
 from target_arch.soc.model import SoC
 from target_arch.soc.rounding import round_up
 
@@ -13,15 +13,43 @@ ALIGNMENT = 16
 """The least alignment of an arena."""
 
 
-def model_pools(soc: SoC, plans: Mapping[str, MemoryPlan], arenas: Sharing) -> ModelPools:
-    """The pools of the models (by name, in order), with shared or separate arenas.
+def model_pools(
+    soc: SoC, plans: Mapping[str, MemoryPlan], arenas: Sharing, apart: Pairs | None = None
+) -> ModelPools:
+    """The pools of the models (by name, in order), with shared or separate arenas; with `apart`, those of a
+    workload, in which these pairs share nothing.
 
     If there are several models, the part of each is padded to the alignment, so that any other may follow it;
     the part of a single model is as in its plan.
     """
     known = sorted({buffer.arena for plan in plans.values() for buffer in plan.buffers})
     pools = tuple(_pool(soc, arena, tuple(plans.values()), arenas) for arena in known)
-    return ModelPools(models=tuple(plans), arenas=arenas, pools=pools)
+    if apart is not None:
+        pools = tuple(_kept_apart(soc, pool, tuple(plans), apart) for pool in pools)
+    return ModelPools(models=tuple(plans), arenas=arenas, pools=pools, apart=apart)
+
+
+def _kept_apart(soc: SoC, pool: ModelPool, models: Sequence[str], apart: Pairs) -> ModelPool:
+    """The pool of a workload: each model, the largest first, is at the first offset at which it shares bytes
+    with none that it has to be apart from.
+    """
+    if not pool.pool.shareable:
+        return pool
+    line = max(pool.alignment, soc.own_line(pool.memory))
+    offsets = [0] * len(models)
+    done: list[int] = []
+    for number in sorted(range(len(models)), key=lambda number: (-pool.peaks[number], number)):
+        if not pool.peaks[number]:
+            continue
+        others = [n for n in done if frozenset((models[n], models[number])) in apart]
+        for offset in sorted((0, *(round_up(offsets[n] + pool.peaks[n], line) for n in others))):
+            end = offset + pool.peaks[number]
+            if all(end <= offsets[n] or offset >= offsets[n] + pool.peaks[n] for n in others):
+                offsets[number] = offset
+                break
+        done.append(number)
+    ends = [round_up(offsets[number] + pool.peaks[number], pool.alignment) for number in done]
+    return evolve(pool, overlaid=True, offsets=tuple(offsets), bytes=max(ends, default=0))
 
 
 def _pool(soc: SoC, arena: Arena, plans: Sequence[MemoryPlan], arenas: Sharing) -> ModelPool:
@@ -44,9 +72,16 @@ def _pool(soc: SoC, arena: Arena, plans: Sequence[MemoryPlan], arenas: Sharing) 
     )
 
 
-def taken_by_others(soc: SoC, others: Sequence[MemoryPlan], arenas: Sharing) -> dict[str, int]:
-    """By memory, the bytes that the arenas of other models take from a model that is still to be planned."""
+def taken_by_others(
+    soc: SoC, others: Sequence[MemoryPlan], arenas: Sharing, *, beside: ModelPools | None = None
+) -> dict[str, int]:
+    """By memory, the bytes that the arenas of other models take from a model that is still to be planned; in
+    a workload also those in the pools `beside` it, of the models that it shares nothing with.
+    """
     taken: dict[str, int] = {}
+    for pool in () if beside is None else beside.pools:
+        if pool.pool.shareable and not pool.pool.caller:
+            taken[pool.memory] = taken.get(pool.memory, 0) + round_up(pool.bytes, pool.alignment)
     for pool in model_pools(soc, _numbered(others), arenas).pools:
         if not (pool.overlaid or pool.pool.caller):
             taken[pool.memory] = taken.get(pool.memory, 0) + round_up(pool.apart, pool.alignment)

@@ -9,7 +9,7 @@ from typing import Generic, Protocol, TypeVar
 
 from target_arch.diagnostics import DiagnosticError, Keyword, Note
 from target_arch.plan.memory import Arena, MemoryPlan
-from target_arch.plan.model_pools import ModelPools, Sharing
+from target_arch.plan.model_pools import ModelPools, Pairs, Sharing
 from target_arch.soc.model import SoC
 from target_arch.stages.errors import DoesNotFitError, PlacementError, in_model, with_way_out
 from target_arch.stages.memory.model_pools import exceeds, model_pools, taken_by_others
@@ -33,25 +33,37 @@ DiagnosticError.
 
 
 def pack_models(
-    soc: SoC, models: Sequence[str], arenas: Sharing, plan: PlanModel[P], whole: SoC | None = None
+    soc: SoC,
+    models: Sequence[str],
+    arenas: Sharing,
+    plan: PlanModel[P],
+    whole: SoC | None = None,
+    apart: Pairs | None = None,
 ) -> tuple[P, ...]:
-    """A plan for every model, by names in their order, such that all fit together; `arenas` as in ModelPools.
+    """A plan for every model, by names in their order, such that all fit together; `arenas` and `apart` as in
+    ModelPools.
 
     The memories of `soc` are as large as all arenas may be, those of `whole` as arenas and the buffers of the
     caller may be together; by default the same. A single model is planned once, unless its caller's buffers
     leave it less. Raises DiagnosticError where no way is found: the refusal of a model, with its name and the
     bytes of the others where there are several.
     """
-    return ModelPacker(soc, models, arenas, plan, whole or soc).packed()
+    return ModelPacker(soc, models, arenas, plan, whole or soc, apart).packed()
 
 
 class ModelPacker(Generic[P]):
     """The search: the plans so far, and the further bytes that each model must leave to others."""
 
     def __init__(
-        self, soc: SoC, models: Sequence[str], arenas: Sharing, plan: PlanModel[P], whole: SoC
+        self,
+        soc: SoC,
+        models: Sequence[str],
+        arenas: Sharing,
+        plan: PlanModel[P],
+        whole: SoC,
+        apart: Pairs | None,
     ) -> None:
-        self._soc, self._whole, self._models = soc, whole, models
+        self._soc, self._whole, self._models, self._apart = soc, whole, models, apart
         self._arenas, self._plan = arenas, plan
         self._numbers = range(len(models))
         self._made: dict[int, P] = {}
@@ -122,11 +134,20 @@ class ModelPacker(Generic[P]):
 
     def _taken(self, number: int) -> dict[str, int]:
         others = [self._made[other].plan for other in sorted(self._made) if other != number]
-        return taken_by_others(self._soc, others, self._arenas)
+        return taken_by_others(self._soc, others, self._arenas, beside=self._beside(number))
+
+    def _beside(self, number: int) -> ModelPools | None:
+        """In a workload, the pools of the models that share nothing with this one."""
+        if self._apart is None:
+            return None
+        own, there = self._models[number], sorted(self._made)
+        names = [self._models[n] for n in there if frozenset((own, self._models[n])) in self._apart]
+        plans = {name: self._made[self._models.index(name)].plan for name in names}
+        return model_pools(self._soc, plans, self._arenas, self._apart)
 
     def _pools(self) -> ModelPools:
         plans = {self._models[number]: self._made[number].plan for number in sorted(self._made)}
-        return model_pools(self._soc, plans, self._arenas)
+        return model_pools(self._soc, plans, self._arenas, self._apart)
 
     def _excess(self) -> dict[str, int]:
         """By memory, the bytes that all models together take in excess: their arenas, or arenas and buffers

@@ -28,8 +28,10 @@ class JobClock:
         """One step of the host."""
         self.now = self.begins(step)
         if isinstance(step, TaskWait):
-            self.now = max(self.now, self.ends[step.timeline][step.value - 1])
-        elif not step.timeline:
+            self.now = max(self.now, self.ends[step.timeline][step.value - 1]) + step.host
+            return
+        self.now += step.host
+        if not step.timeline:
             self.now += step.takes
         else:
             self.ends.setdefault(step.timeline, []).append(self.now + step.takes)
@@ -64,7 +66,7 @@ def task_times(task: TimedTask) -> TaskTimes:
 
 def _serial(steps: Sequence[TaskStep]) -> int:
     """The time of a job that has nothing in flight between any two of its steps."""
-    return sum(step.takes for step in steps if isinstance(step, TaskWork))
+    return sum(step.host + (step.takes if isinstance(step, TaskWork) else 0) for step in steps)
 
 
 def _longest(steps: Sequence[TaskStep]) -> Iterator[int]:
@@ -79,7 +81,7 @@ def _longest(steps: Sequence[TaskStep]) -> Iterator[int]:
             flying[step.timeline] = step.takes
         elif isinstance(step, TaskWork):
             host = step.takes
-        yield max((host, *flying.values()))
+        yield step.host + max((host, *flying.values()))
         if isinstance(step, TaskWait) and step.value == counts[step.timeline]:
             flying.pop(step.timeline, None)
 
@@ -87,6 +89,7 @@ def _longest(steps: Sequence[TaskStep]) -> Iterator[int]:
 def _busiest(steps: Sequence[TaskStep]) -> tuple[str, int]:
     busy = Counter[str]()
     for step in steps:
+        busy[""] += step.host
         if isinstance(step, TaskWork):
             busy[step.timeline] += step.takes
     return max(sorted(busy.items()), key=lambda item: item[1], default=("", 0))

@@ -1,0 +1,126 @@
+"""`src/<bundle>_workload.c`: the tables of a workload, and the functions of the header that run it."""
+
+from math import ceil
+
+from target_arch.emit.model.inputs import EmitInputs
+from target_arch.emit.text.emitter import Emitter
+from target_arch.emit.text.names import comment
+from target_arch.plan.printed.reasoning import duration
+from target_arch.plan.steps import Load
+from target_arch.plan.workloads.answers import TimedTasks
+from target_arch.plan.workloads.tasks import TimedTask
+from target_arch.plan.workloads.workload import MICROSECOND, PICO, Overload
+
+_RULES = {
+    Overload.SKIP: "TA_OVERLOAD_SKIP",
+    Overload.QUEUE: "TA_OVERLOAD_QUEUE",
+    Overload.DROP_OLDEST: "TA_OVERLOAD_DROP_OLDEST",
+}
+
+_DECLARATIONS = """
+/* The tasks of the workload, numbered as in this list. By the costs that it was planned with, the worst time
+ * from when a job is due until it is over is, without what hooks take:
+ *
+{tasks}
+ */
+enum {{ {numbers} }};
+
+/* Run the models in time, from now on. The functions in `hooks` write the inputs of a job when it begins, and
+ * read its outputs when it is over: between that, and at no other time, its bytes are its own. No model may
+ * be run by another function until stop. See ta_workload_start. */
+ta_status {bundle}_workload_start(const ta_workload_hooks *hooks);
+
+/* Do what is next; `*sleep_us` says for how long there is nothing to do. One thread, or the main loop, calls
+ * it again and again. See ta_workload_turn. */
+ta_status {bundle}_workload_turn(uint32_t *sleep_us);
+
+/* A job of a task on demand is due. See ta_workload_request. */
+ta_status {bundle}_workload_request(uint32_t task);
+
+/* How many jobs of a task were on time, late, dropped, and the longest times; NULL for an unknown task. */
+const ta_task_counts *{bundle}_workload_counts(uint32_t task);
+
+/* Wait for what is in flight, and forget all jobs. See ta_workload_stop. */
+ta_status {bundle}_workload_stop(void);"""
+
+_FUNCTIONS = """
+ta_status {bundle}_workload_start(const ta_workload_hooks *hooks)
+{{
+    return ta_workload_start(&workload, &{bundle}_models, &schedule, states, progress, hooks);
+}}
+
+ta_status {bundle}_workload_turn(uint32_t *sleep_us)
+{{
+    return ta_workload_turn(&workload, sleep_us);
+}}
+
+ta_status {bundle}_workload_request(uint32_t task)
+{{
+    return ta_workload_request(&workload, task);
+}}
+
+const ta_task_counts *{bundle}_workload_counts(uint32_t task)
+{{
+    return ta_workload_counts(&workload, task);
+}}
+
+ta_status {bundle}_workload_stop(void)
+{{
+    return ta_workload_stop(&workload);
+}}"""
+
+
+def workload_declarations(inputs: EmitInputs, timed: TimedTasks) -> str:
+    """The declarations for the header of the bundle."""
+    told = (
+        f" *   {comment(each.task.name)}: {duration((each.worst or 0) / PICO)}"
+        f" of {duration(each.task.timing.deadline / PICO)}"
+        for each in timed.analysis.responses
+    )
+    names = (
+        f"{inputs.stem.upper()}_TASK_{member.stem.upper()} = {number}"
+        for number, member in enumerate(inputs.members)
+    )
+    return _DECLARATIONS.format(bundle=inputs.stem, tasks="\n".join(told), numbers=", ".join(names))
+
+
+def workload_source(inputs: EmitInputs, timed: TimedTasks) -> str:
+    """The C text."""
+    out, count = Emitter(), len(timed.tasks)
+    out.line(f"/* The workload of `{comment(inputs.name)}`: when its models run. */")
+    out.lines((f"#include <{inputs.soc.name}_soc.h>", f"#include <{inputs.stem}.h>", ""))
+    out.lines(('#include "target_arch/workload.h"', "", f'#include "{inputs.stem}_internal.h"', ""))
+    out.lines(("static const ta_task tasks[] = {", *map(_task, timed.tasks), "};", ""))
+    table = timed.analysis.table
+    if table is not None:
+        loads = [_loads(inputs, number) for number in range(count)]
+        rows = (
+            f"    {{{ceil(slot.start / MICROSECOND)}u, {slot.due // MICROSECOND}u, {slot.task}, "
+            f"{loads[slot.task] + slot.first}, {loads[slot.task] + slot.past}}},"
+            for slot in table.slots
+        )
+        out.lines(("static const ta_slot slots[] = {", *rows, "};", ""))
+    slots, slot_count, whole = (
+        ("NULL", 0, 0) if table is None else ("slots", len(table.slots), table.hyperperiod // MICROSECOND)
+    )
+    out.line(f"static const ta_schedule schedule = {{tasks, {slots}, {count}, {slot_count}, {whole}u}};")
+    timelines = f"{inputs.soc.name.upper()}_TIMELINE_COUNT"
+    out.line(f"static ta_task_state states[{count}];")
+    out.line(f"static ta_progress progress[{count} * {timelines}];")
+    out.line("static ta_workload workload;")
+    out.block(_FUNCTIONS.format(bundle=inputs.stem))
+    return out.text()
+
+
+def _task(task: TimedTask) -> str:
+    timing = task.timing
+    times = ", ".join(f"{time // MICROSECOND}u" for time in (timing.period, timing.deadline, timing.offset))
+    rule, demand = _RULES[timing.overload], int(timing.demand)
+    return (
+        f"    {{{times}, {timing.priority}, {timing.places}, {rule}, {demand}}}, /* {comment(task.name)} */"
+    )
+
+
+def _loads(inputs: EmitInputs, number: int) -> int:
+    steps = inputs.members[number].lowered.steps.steps
+    return sum(isinstance(step, Load) for step in steps)

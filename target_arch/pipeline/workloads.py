@@ -1,0 +1,83 @@
+"""The workload of a request, if there is one: its tasks, the answer about them, and what may share memory."""
+
+from collections.abc import Sequence
+
+from target_arch.diagnostics import refusal
+from target_arch.pipeline.request import ModelsRequest
+from target_arch.plan.lowered import Lowered
+from target_arch.plan.memory import IoOwner
+from target_arch.plan.model_pools import Sharing
+from target_arch.plan.printed.workloads import remedy, verdict
+from target_arch.plan.workloads.answers import Analysis
+from target_arch.plan.workloads.tasks import TimedTask
+from target_arch.plan.workloads.workload import Schedule, Workload
+from target_arch.stages.check.table import check_table
+from target_arch.stages.program.partial import PartialLowering
+from target_arch.stages.setting import Setting
+from target_arch.stages.steps.simulation.times import Times
+from target_arch.stages.workloads.remedies import advised
+from target_arch.stages.workloads.table import MOST_JOBS, jobs_of_table, tabled
+from target_arch.stages.workloads.tasks import timed_task, worst_factors
+
+
+def require_workload(request: ModelsRequest) -> None:
+    """DiagnosticError for options that a workload rules out."""
+    if request.workload is None:
+        return
+    for option, why, wrong in (
+        ("workload", "a workload is of several models, and this has one", len(request.models) == 1),
+        ("arenas", "in a workload, who may preempt whom says who shares memory", _separate(request)),
+        ("frames", "frames in flight are those of one model alone", any(r.frames for r in request.models)),
+        (
+            "io",
+            "the jobs of a workload have their inputs and outputs in arenas",
+            any(each.io is IoOwner.CALLER for each in request.models),
+        ),
+        (
+            "images",
+            "the jobs of a workload need the same program on an instance: none is loaded between two steps",
+            any(each.images != request.models[0].images for each in request.models),
+        ),
+    ):
+        if wrong:
+            raise refusal("bad-workload", option, why)
+
+
+def _separate(request: ModelsRequest) -> bool:
+    return request.arenas is not Sharing.SHARED
+
+
+def tasks_of(
+    workload: Workload, settings: Sequence[Setting], lowered: Sequence[Lowered]
+) -> tuple[TimedTask, ...]:
+    """The tasks of planned models."""
+    return tuple(
+        timed_task(
+            workload,
+            model,
+            each,
+            Times(PartialLowering(setting=setting, graph=each.graph, kernels=each.kernels)),
+            worst_factors(setting.soc, setting.costs),
+        )
+        for model, setting, each in zip(workload.models, settings, lowered, strict=True)
+    )
+
+
+def answered(workload: Workload, tasks: Sequence[TimedTask]) -> Analysis:
+    """The analysis of a workload in which no job is late. DiagnosticError for any other, with what helps."""
+    if workload.schedule is Schedule.TABLE and jobs_of_table(tasks) > MOST_JOBS:
+        said = f"the table of times would have {jobs_of_table(tasks):,} jobs, {MOST_JOBS:,} are allowed"
+        hint = "make the periods multiples of each other, or take priorities"
+        raise refusal("long-table", f"workload {workload.name}", said, hint)
+    analysis = tabled(tasks) if workload.schedule is Schedule.TABLE else advised(tasks)
+    if not analysis.schedulable:
+        helps = "; ".join(remedy(analysis, each) for each in analysis.remedies)
+        raise refusal(
+            "not-schedulable",
+            f"workload {workload.name}",
+            verdict(analysis).strip(),
+            f"any of these would help: {helps}" if helps else None,
+        )
+    if analysis.table is not None:
+        check_table(tasks, analysis.table)
+    return analysis

@@ -1,0 +1,204 @@
+"""Workloads, executed: every job bit-equal to a run of its model alone, in order, whoever preempts whom."""
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from attrs import evolve, frozen
+
+from target_arch.diagnostics import DiagnosticError
+from target_arch.pipeline import CompileRequest, ModelsCompilation, ModelsRequest, compile_models
+from target_arch.plan.memory import Arena
+from target_arch.plan.workloads.workload import Overload, Schedule, TimedModel, Timing, Workload
+from target_arch.run import write_bundle
+from target_arch.soc import read_soc
+from target_arch.stages.check.jobs import check_jobs
+from target_arch.stages.errors import CheckError
+from tests.e2e.conftest import DIGITS
+
+PROGRAM = Path(__file__).parent / "workload.c"
+RUNTIME = Path(__file__).parents[2] / "runtime_c"
+Tool = Callable[[str], str]
+_MS = 10**9
+
+
+def timed(name: str, file: Path, period: int, priority: int, **more: object) -> TimedModel:
+    timing = Timing(period=period * _MS, deadline=period * _MS, priority=priority)
+    return TimedModel(name=name, file=file, timing=evolve(timing, **more))  # type: ignore[misc]
+
+
+def compiled(*models: TimedModel, soc: str = "zynq_edge", **options: object) -> ModelsCompilation:
+    workload = evolve(Workload(name="w", models=models, overhead=2_000_000), **options)  # type: ignore[misc]
+    chip = read_soc(soc)
+    requests = tuple(CompileRequest(model_path=each.file, soc=chip, name=each.name) for each in models)
+    return compile_models(ModelsRequest(models=requests, name="bundle", workload=workload))
+
+
+def digits(*priorities: int, period: int = 4, **more: object) -> tuple[TimedModel, ...]:
+    return tuple(timed(f"m{n}", DIGITS, period, priority, **more) for n, priority in enumerate(priorities))
+
+
+@frozen
+class Counts:
+    """A line of the program."""
+
+    released: int
+    done: int
+    late: int
+    dropped: int
+    failed: int
+    response: int
+    run: int
+    step: int
+
+
+def run(
+    made: ModelsCompilation, cc: str, folder: Path, seconds: float, *modes: str, flags: tuple[str, ...] = ()
+) -> list[Counts]:
+    """The counts of each task. The program compares all outputs itself."""
+    write_bundle(made.bundle, folder)
+    sources = sorted(str(path) for path in folder.rglob("*.c") if path.stem not in ("runner", "selftest"))
+    own = ("-std=c99", "-D_POSIX_C_SOURCE=200809L", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O2")
+    names = ("-DHEADER=<bundle.h>", '-DINTERNAL="src/bundle_internal.h"', "-DBUNDLE(name)=bundle##name")
+    paths = (f"-I{folder}/include", f"-I{folder}/runtime", f"-I{folder}", str(PROGRAM), *sources)
+    program = folder / "program"
+    subprocess.run((cc, *own, *names, *flags, "-pthread", *paths, "-o", str(program), "-lm"), check=True)
+    done = subprocess.run(
+        (str(program), str(seconds), ",".join(modes)),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=seconds + 120,
+    )
+    assert done.returncode == 0, (done.returncode, done.stderr)
+    return [Counts(*map(int, line.split()[1:])) for line in done.stdout.splitlines()]
+
+
+def test_priorities(needs_tool: Tool, tmp_path: Path) -> None:
+    found = run(compiled(*digits(3, 2, 1)), needs_tool("cc"), tmp_path, 1.0)
+    for each in found:
+        assert each.done > 10
+        assert each.failed == 0
+        assert each.released - each.done - each.dropped in (0, 1)
+
+
+def test_a_table(needs_tool: Tool, tmp_path: Path) -> None:
+    models = [*digits(0), timed("slow", DIGITS, 8, 0, offset=_MS)]
+    made = compiled(*models, schedule=Schedule.TABLE)
+    fast, slow = run(made, needs_tool("cc"), tmp_path, 1.0)
+    assert fast.released in range(2 * slow.released - 2, 2 * slow.released + 3)
+    assert fast.done > 10
+    assert fast.failed == slow.failed == 0
+
+
+@pytest.mark.parametrize("sanitizer", ["address,undefined", pytest.param("thread", marks=pytest.mark.slow)])
+def test_requests_from_another_thread(sanitizer: str, needs_tool: Tool, tmp_path: Path) -> None:
+    demand = timed("asked", DIGITS, 2, 5, demand=True, overload=Overload.DROP_OLDEST)
+    made = compiled(demand, *digits(4, 3))
+    flags = (f"-fsanitize={sanitizer}", "-g")
+    found = run(made, needs_tool("cc"), tmp_path, 1.0, "demand", "threads", flags=flags)
+    assert found[0].done > 5
+    assert all(each.failed == 0 for each in found)
+
+
+def test_who_cannot_preempt_shares_memory() -> None:
+    sram, alone = Arena("sram"), compiled(*digits(1, 1)).pools.pool(Arena("sram"))
+    apart = compiled(*digits(2, 1)).pools
+    assert (alone.bytes, apart.pool(sram).bytes) == (max(alone.peaks), sum(alone.peaks))
+    three = compiled(*digits(2, 1, 2)).pools
+    assert three.pool(sram).bytes == apart.pool(sram).bytes
+    assert three.pool(sram).offsets[0] == three.pool(sram).offsets[2]
+    inside = next(pool for pool in apart.pools if pool.pool.memory == "dsp_tcm")
+    assert inside.bytes >= sum(inside.peaks)
+
+
+def test_the_checker_finds_jobs_that_share_memory() -> None:
+    made = compiled(*digits(2, 1))
+    shared = evolve(
+        made.pools,
+        pools=tuple(
+            evolve(pool, offsets=(0, 0)) if pool.pool == Arena("sram") else pool for pool in made.pools.pools
+        ),
+    )
+    plans = {each.model.name: each.memory for each in made.models}
+    assert made.timed is not None
+    with pytest.raises(CheckError) as caught:
+        check_jobs(read_soc("zynq_edge"), shared, plans, made.timed)
+    assert str(caught.value) == (
+        "model m1: error: overlaps `m0` in pool `sram`, and their jobs may be open at once [overlap]"
+    )
+
+
+def test_what_is_late_is_refused() -> None:
+    with pytest.raises(DiagnosticError) as caught:
+        compiled(timed("slow", DIGITS, 100, 9), timed("fast", DIGITS, 1, 1, deadline=30_000_000))
+    text = str(caught.value)
+    assert text.startswith("workload w: error: not schedulable: fast ")
+    assert " of 30 us [not-schedulable]\nhint: any of these would help: " in text
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        (
+            {"arenas": "separate"},
+            "arenas: error: in a workload, who may preempt whom says who shares memory [bad-workload]",
+        ),
+        (
+            {"frames": 2},
+            "frames: error: frames in flight are those of one model, several are given [no-frames]",
+        ),
+        (
+            {"io": "caller"},
+            "io: error: the jobs of a workload have their inputs and outputs in arenas [bad-workload]",
+        ),
+    ],
+)
+def test_what_a_workload_rules_out(option: dict[str, str], said: str) -> None:
+    models, chip = digits(2, 1), read_soc("zynq_edge")
+    own = {key: value for key, value in option.items() if key != "arenas"}
+    requests = tuple(
+        CompileRequest(model_path=each.file, soc=chip, name=each.name, **own)  # type: ignore[arg-type]
+        for each in models
+    )
+    workload = Workload(name="w", models=models)
+    arenas = option.get("arenas", "shared")
+    with pytest.raises(DiagnosticError) as caught:
+        compile_models(ModelsRequest(models=requests, arenas=arenas, workload=workload))
+    assert str(caught.value) == said
+
+
+def test_a_table_that_would_be_too_long() -> None:
+    odd = Timing(period=1_000_003 * 10**6, deadline=1_000_003 * 10**6)
+    models = (TimedModel(name="a", file=DIGITS, timing=odd), *digits(2, period=1))
+    with pytest.raises(DiagnosticError) as caught:
+        compiled(*models, schedule=Schedule.TABLE)
+    assert str(caught.value) == (
+        "workload w: error: the table of times would have 1,001,003 jobs, 20,000 are allowed [long-table]\n"
+        "hint: make the periods multiples of each other, or take priorities"
+    )
+
+
+def tiny(shared: Path) -> tuple[TimedModel, ...]:
+    names = {"kws_int8": 33, "vww_96_int8": 66, "ic_resnet_int8": 100, "ad01_int8": 200}
+    return tuple(
+        timed(name.split("_")[0], shared / "models" / f"{name}.tflite", period, 4 - number)
+        for number, (name, period) in enumerate(names.items())
+    )
+
+
+@pytest.mark.parametrize("seconds", [2, pytest.param(600, marks=pytest.mark.long)])
+def test_the_tiny_models(seconds: int, shared: Path, needs_tool: Tool, tmp_path: Path) -> None:
+    """At 30, 15, 10 and 5 Hz, bits and order of every job."""
+    found = run(compiled(*tiny(shared)), needs_tool("cc"), tmp_path, seconds)
+    for each, period in zip(found, (33, 66, 100, 200), strict=True):
+        assert each.released >= seconds * 1000 // period - 1
+        assert each.failed == 0
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_the_arbiter_is_freestanding(compiler: str, needs_tool: Tool, tmp_path: Path) -> None:
+    flags = ("-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-Wconversion", "-ffreestanding", "-O2")
+    paths = ("-I.", "-Iinclude", "-c", "workload/workload.c", "-o", str(tmp_path / "workload.o"))
+    subprocess.run((needs_tool(compiler), *flags, *paths), check=True, cwd=RUNTIME)
