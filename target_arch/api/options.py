@@ -10,6 +10,7 @@ from target_arch.api.option_types import require_options
 from target_arch.api.soc import described
 from target_arch.plan.inputs.cut import ModelCut
 from target_arch.plan.inputs.shapes import InputShapes
+from target_arch.plan.inputs.time_limit import time_limit
 from target_arch.plan.tuning import read_tuning
 from target_arch.registry import PlugIns
 from target_arch.relax.tvm_import import import_tvm
@@ -71,6 +72,10 @@ class CompileOptions(TypedDict, total=False):
     """A file of measured costs, which count instead of estimates."""
     tuning: str | Path
     """A file of schedules that `tune_kernels` found."""
+    objective: str
+    """What placement makes least: `latency`, `throughput` or `energy`."""
+    within: str
+    """The time that a run, or a frame in flight, may take at most, such as `20ms`."""
     exact: bool
     """Whether a solver goes on where the search for a placement ends."""
     planner: str
@@ -135,6 +140,7 @@ _FIELDS: Mapping[str, _Field] = {
     "costs": _Field("costs", lambda file, soc: read_costs(Path(file), soc)),
     "tuning": _Field("tuning", lambda file, _: read_tuning(Path(file))),
     "planner": _Field("planner", _planner),
+    "within": _Field("within", lambda text, _: time_limit(text)),
 }
 """Options that are not the field of their name, as they are."""
 

@@ -32,6 +32,7 @@ from target_arch.plan.manifest.model import (
     HeldTensor,
     InputShapesEntry,
     ModelEntry,
+    ObjectiveEntry,
     PlacementEntry,
     PoolEntry,
     SelfTestEntry,
@@ -134,6 +135,7 @@ def _model(soc: SoC, member: Member, timed: TimedTasks | None) -> ModelEntry:
         frames=None if lowered.frames is None else frames_entry(lowered.frames),
         timing=None if timed is None else timing_entry(timed, member.name),
         options=member.options,
+        objective=objective_entry(lowered.graph),
     )
 
 
@@ -285,7 +287,14 @@ def placement_entry(graph: PartitionGraph) -> PlacementEntry | None:
     facts = graph.facts
     if facts is None:
         return None
-    return PlacementEntry(**{**asdict(facts), "energy": facts.energy if facts.metered else None})
+    own = {name: value for name, value in asdict(facts).items() if name != "objective"}
+    return PlacementEntry(**{**own, "energy": facts.energy if facts.metered else None})
+
+
+def objective_entry(graph: PartitionGraph) -> ObjectiveEntry | None:
+    """The objective of the placement; None for a short run without a limit."""
+    value = None if graph.facts is None else graph.facts.objective
+    return None if value is None else ObjectiveEntry(**asdict(value))
 
 
 def execution_entry(run: Execution | None) -> ExecutionEntry | None:

@@ -8,7 +8,9 @@ from attrs import asdict
 from target_arch.backend.planner import Effort
 from target_arch.pipeline.request import CompileRequest
 from target_arch.plan.division import Divide
+from target_arch.plan.inputs.time_limit import time_text
 from target_arch.plan.manifest.model import OptionsEntry
+from target_arch.plan.objective import Objective
 from target_arch.stages.lowering.order import Wish
 from target_arch.stages.memory.planner import BEST, Planner
 
@@ -29,6 +31,8 @@ def asked_options(request: CompileRequest) -> OptionsEntry | None:
         states=_sorted(request.states),
         frames=None if request.frames is None else str(request.frames),
         divide=None if request.divide is Divide.NEVER else request.divide,
+        objective=None if request.objective is Objective.LATENCY else request.objective,
+        within=None if request.within is None else time_text(request.within),
         exact=bool(request.exact) or None,
         planner=_planner(request.planner),
     )

@@ -24,8 +24,9 @@ from target_arch.pipeline.asked import asked_options
 from target_arch.pipeline.compilation import CompiledModel, ModelsCompilation
 from target_arch.pipeline.costs_used import costs_used
 from target_arch.pipeline.fewer_composites import alike, on_fewer, without_composites
-from target_arch.pipeline.frames import require_frames, with_frames
+from target_arch.pipeline.frames import require_frames, wanted_frames, with_frames
 from target_arch.pipeline.lowerer import Lowerer
+from target_arch.pipeline.objectives import lowered_for
 from target_arch.pipeline.request import CompileRequest, ModelsRequest
 from target_arch.pipeline.resolve import (
     available,
@@ -40,6 +41,7 @@ from target_arch.pipeline.resolve import (
     require_divide,
     require_goal,
     require_io,
+    require_objective,
     rules,
     whole,
 )
@@ -70,6 +72,7 @@ from target_arch.stages.lowering.ladder import lower_in_order
 from target_arch.stages.lowering.order import lowering_order
 from target_arch.stages.memory.model_pools import model_pools, reduced
 from target_arch.stages.memory.multi_model import pack_models
+from target_arch.stages.placement.aims import PLAIN, PlacementTrial
 from target_arch.stages.placement.grouping import Grouping
 from target_arch.stages.placement.place import place
 from target_arch.stages.placement.rules import Rules
@@ -364,7 +367,8 @@ def _import(request: CompileRequest, patterns: tuple[Pattern, ...], plug_ins: Pl
 def _setting(request: CompileRequest, backends: Mapping[str, Backend]) -> Setting:
     require_goal(request)
     require_divide(request)
-    return Setting.of(
+    require_objective(request)
+    setting = Setting.of(
         available(request),
         backends,
         memory_mode(request),
@@ -373,6 +377,7 @@ def _setting(request: CompileRequest, backends: Mapping[str, Backend]) -> Settin
         request.optimize,
         request.io,
     )
+    return evolve(setting, objective=request.objective, within=request.within)
 
 
 def _lower(prepared: PreparedModel, *, advised: bool = True) -> Lowered:
@@ -400,21 +405,24 @@ def _lower(prepared: PreparedModel, *, advised: bool = True) -> Lowered:
             advised=advised,
         )
 
-    lowered = lower(
-        lambda rules: _place(request, setting, backends, model, rules, prepared.reuse),
-        prepared.shared,
-        advised=advised,
-    )
-    if request.divide is Divide.AUTO and len(setting.soc.instances) > 1:
-        graphs = DividedGraphs(base=lowered.graph, setting=setting, backends=backends, rules=wishes)
-        lowered = divided_where_faster(
-            lowered,
-            graphs,
-            lambda graph, chip: lower(partial(as_placed, graph, wishes), {}, chip, advised=False),
+    def tried(trial: PlacementTrial) -> Lowered:
+        lowered = lower(
+            lambda rules: _place(request, setting, backends, model, rules, prepared.reuse, trial),
+            prepared.shared,
+            advised=advised,
         )
-    check_imported(model, lowered.graph)
-    lowered = evolve(lowered, costs=costs_used(lowered, setting, backends))
-    return with_frames(setting, lowered, request.frames)
+        if request.divide is Divide.AUTO and len(setting.soc.instances) > 1:
+            graphs = DividedGraphs(base=lowered.graph, setting=setting, backends=backends, rules=wishes)
+            lowered = divided_where_faster(
+                lowered,
+                graphs,
+                lambda graph, chip: lower(partial(as_placed, graph, wishes), {}, chip, advised=False),
+            )
+        check_imported(model, lowered.graph)
+        return with_frames(setting, lowered, wanted_frames(request))
+
+    lowered = lowered_for(setting, tried)
+    return evolve(lowered, costs=costs_used(lowered, setting, backends))
 
 
 def _place(
@@ -424,6 +432,7 @@ def _place(
     model: Model,
     rules: Rules,
     reuse: Reuse,
+    trial: PlacementTrial = PLAIN,
 ) -> PartitionGraph:
     return place(
         model,
@@ -431,6 +440,6 @@ def _place(
         backends,
         rules,
         order=partitioning_order(request),
-        exact=request.exact,
         searched=reuse.searches,
+        trial=evolve(trial, exact=request.exact),
     )

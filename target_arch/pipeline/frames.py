@@ -8,6 +8,7 @@ from target_arch.diagnostics import Diagnostic, DiagnosticError, refusal
 from target_arch.pipeline.request import CompileRequest
 from target_arch.plan.lowered import Lowered
 from target_arch.plan.memory import IoOwner
+from target_arch.plan.objective import Objective
 from target_arch.stages.check.frames import check_frames
 from target_arch.stages.frames.pipelined import MOST, pipelined
 from target_arch.stages.lowering.ladder import sizes
@@ -21,16 +22,26 @@ AUTO = "auto"
 def require_frames(requests: Sequence[CompileRequest]) -> None:
     """DiagnosticError for a number of frames that there cannot be, or that the other options rule out."""
     for request in requests:
-        if request.frames is None:
+        frames = wanted_frames(request)
+        if frames is None:
             continue
-        if request.frames != AUTO and not (isinstance(request.frames, int) and 1 <= request.frames <= MOST):
-            said = f"there can be 1 to {MOST} frames in flight, or `{AUTO}`, not `{request.frames}`"
+        if frames != AUTO and not (isinstance(frames, int) and 1 <= frames <= MOST):
+            said = f"there can be 1 to {MOST} frames in flight, or `{AUTO}`, not `{frames}`"
             raise refusal("bad-frames", "frames", said)
         if len(requests) > 1:
             raise refusal("no-frames", "frames", "frames in flight are those of one model, several are given")
         if request.io is IoOwner.CALLER:
             said = "frames in flight have their inputs and outputs in arenas, not in memory of the caller"
             raise refusal("no-frames", "frames", said)
+
+
+def wanted_frames(request: CompileRequest) -> int | str | None:
+    """The frames in flight that a request wants; results come as often as possible with them alone, so for
+    throughput they are `auto` without a word.
+    """
+    if request.frames is None and request.objective is Objective.THROUGHPUT:
+        return AUTO
+    return request.frames
 
 
 def with_frames(setting: Setting, lowered: Lowered, wanted: int | str | None) -> Lowered:
@@ -44,7 +55,7 @@ def with_frames(setting: Setting, lowered: Lowered, wanted: int | str | None) ->
     work = PartialLowering(setting=setting, graph=lowered.graph, kernels=lowered.kernels)
     alone = 0.0 if lowered.execution is None else lowered.execution.makespan
     most = wanted if isinstance(wanted, int) else None
-    found = pipelined(work.soc, lowered.steps, lowered.plan, Times(work), most, alone)
+    found = pipelined(work.soc, lowered.steps, lowered.plan, Times(work), most, alone, setting.within)
     if found is None:
         said = "the inputs and outputs of a second frame do not fit beside those of the first"
         raise DiagnosticError(

@@ -12,6 +12,7 @@ from target_arch.plan.goal import Goal, goal
 from target_arch.plan.inputs.shapes import AS_IN_FILE, InputShapes
 from target_arch.plan.memory import IoOwner, io_owner
 from target_arch.plan.model_pools import Sharing, sharing
+from target_arch.plan.objective import Objective, objective
 from target_arch.plan.tuning import NOTHING_TUNED, Tuning
 from target_arch.plan.workloads.workload import Workload
 from target_arch.registry.plug_ins import PlugIns
@@ -43,7 +44,9 @@ class CompileRequest:
     `divide` says whether operators may be divided over instances.
     `passes` are TVM's, for the Relax program of the model.
     `frames` is how many frames may be in flight, `auto` for as many as make results come faster; without it
-    the bundle has no functions for that.
+    the bundle has no functions for that. `objective` is what placement makes least; for throughput `frames`
+    are `auto` where nothing else is said. `within` are the seconds that a run, or with frames in flight a
+    frame, may take.
     """
 
     model_path: Path
@@ -74,6 +77,8 @@ class CompileRequest:
     passes: tuple[Any, ...] = field(default=(), eq=False, repr=False)
     constants: ConstantsForm = field(default=ConstantsForm.AUTO, converter=constants_form)
     divide: Divide = field(default=Divide.NEVER, converter=divide)
+    objective: Objective = field(default=Objective.LATENCY, converter=objective)
+    within: float | None = None
 
 
 @frozen(kw_only=True)

@@ -16,9 +16,11 @@ from target_arch.pipeline.request import CompileRequest, ModelsRequest
 from target_arch.plan.constants_form import ConstantsForm
 from target_arch.plan.division import Divide
 from target_arch.plan.goal import Goal
+from target_arch.plan.inputs.time_limit import bad_limit
 from target_arch.plan.memory import IoOwner
 from target_arch.plan.model import model_name
 from target_arch.plan.model_pools import Sharing
+from target_arch.plan.objective import Objective
 from target_arch.soc.costs import NOTHING_MEASURED, Costs
 from target_arch.soc.files.cost_file import read_costs
 from target_arch.soc.model import MemoryMode, SoC
@@ -145,6 +147,15 @@ def require_divide(request: CompileRequest) -> None:
     if not isinstance(request.divide, Divide):
         hint = name_hint(request.divide, Divide, "there are")
         raise refusal("unknown-divide", "divide", f"there is no choice `{request.divide}`", hint)
+
+
+def require_objective(request: CompileRequest) -> None:
+    """DiagnosticError for an objective that there is not, and a limit of time that is none."""
+    if not isinstance(request.objective, Objective):
+        hint = name_hint(request.objective, Objective, "there are")
+        raise refusal("unknown-objective", "objective", f"there is no objective `{request.objective}`", hint)
+    if request.within is not None and not request.within > 0:
+        raise bad_limit(f"{request.within:g} s")
 
 
 def require_io(request: CompileRequest) -> None:

@@ -7,6 +7,7 @@ from attrs import frozen
 
 from target_arch.plan.execution import Execution
 from target_arch.plan.model import Model, Operator
+from target_arch.plan.objective import ObjectiveFacts
 from target_arch.plan.regions.region import Region
 
 
@@ -45,13 +46,15 @@ class Candidate:
     """One instance that was considered for an operator: its cost, or the reason why it was refused.
 
     `run` is the makespan in seconds of a simulated run if this operator alone went there; None where that
-    was not asked for, or no copy path leads there.
+    was not asked for, or no copy path leads there. `instead` is what the objective of placement would come to
+    then, in words; empty where that is a short run.
     """
 
     instance: str
     cost: Cost | None = None
     refusal: str | None = None
     run: float | None = None
+    instead: str = ""
 
 
 @frozen(kw_only=True)
@@ -103,7 +106,7 @@ class PlacementFacts:
     `search_makespan` and `search_bound` are seconds in the search's own model, which approximates a run: they
     judge the search, not the run. `load` is the time to bring up all used instances, once, and `load_bytes`
     the size of their images. `energy` is the joules of computing of the `metered` operators whose energy is
-    known.
+    known. `objective` is how far the search for another objective than a short run came; None for that.
     """
 
     method: str
@@ -113,6 +116,7 @@ class PlacementFacts:
     load_bytes: int = 0
     energy: float = 0.0
     metered: int = 0
+    objective: ObjectiveFacts | None = None
 
 
 @frozen(kw_only=True, slots=False, repr=False)

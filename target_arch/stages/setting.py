@@ -10,6 +10,7 @@ from target_arch.plan.goal import Goal
 from target_arch.plan.kernels import Codegen
 from target_arch.plan.memory import IoOwner
 from target_arch.plan.model import Model
+from target_arch.plan.objective import Objective
 from target_arch.plan.regions.region import Striping
 from target_arch.soc.costs import NOTHING_MEASURED, Costs
 from target_arch.soc.model import MemoryMode, SoC
@@ -24,7 +25,8 @@ class Setting:
     `soc` is the chip with the memory that this compilation may take: that of the description, less the stack
     of the port and the bytes of other models. `codegens` are by instance name; `chains` are the instances
     whose backend lowers whole chains of operators. `costs` are measured costs, `planner` makes the memory
-    plan, `io` says whose the bytes of model inputs and outputs are.
+    plan, `io` says whose the bytes of model inputs and outputs are. `objective` is what placement makes
+    least, `within` the seconds that a run may take with it; None without a limit.
     """
 
     soc: SoC = field(repr=False)
@@ -35,6 +37,8 @@ class Setting:
     planner: Planner = field(default=BEST, repr=False)
     goal: Goal = Goal.BALANCED
     io: IoOwner = IoOwner.ARENA
+    objective: Objective = Objective.LATENCY
+    within: float | None = None
     regions: Mapping[str, Callable[[Model], Striping]] = field(factory=dict, repr=False)
     """By instance, the ways to run neighbours of a model as one call."""
 

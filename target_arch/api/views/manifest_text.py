@@ -11,6 +11,7 @@ from target_arch.plan.manifest.bundle import Manifest
 from target_arch.plan.manifest.model import BudgetEntry, ModelEntry, StepKind
 from target_arch.plan.memory import Arena
 from target_arch.plan.model_pools import ModelPool, ModelPools
+from target_arch.plan.objective import ObjectiveFacts
 from target_arch.plan.partitions import PlacementFacts
 from target_arch.plan.printed.text import model_pools, simulated_run, table
 from target_arch.plan.printed.verdict import verdict
@@ -88,7 +89,10 @@ def _run(model: ModelEntry) -> str:
         overlap=simulated.overlap,
         spans=(),
     )
-    facts = None if placed is None else PlacementFacts(**{**asdict(placed), "energy": placed.energy or 0.0})
+    facts = None
+    if placed is not None:
+        aim = None if model.objective is None else ObjectiveFacts(**asdict(model.objective))
+        facts = PlacementFacts(**{**asdict(placed), "energy": placed.energy or 0.0, "objective": aim})
     costs = None if model.costs is None else CostsUsed(**asdict(model.costs))
     return simulated_run(run, facts, costs=costs)
 

@@ -26,6 +26,7 @@ from target_arch.plan.division import Divide
 from target_arch.plan.goal import Goal
 from target_arch.plan.memory import IoOwner
 from target_arch.plan.model_pools import Sharing
+from target_arch.plan.objective import Objective
 from target_arch.soc import SoC
 
 if TYPE_CHECKING:
@@ -220,6 +221,19 @@ PLAN = (
         flag="--tuning-db",
         help="what `tune` found to be better than the rules' choice",
         argument={"type": Path, "metavar": "FILE"},
+    ),
+    OptionRow(
+        name="objective",
+        flag="--objective",
+        help="what placement makes least: the time of a run (latency), the time from result to result with "
+        "frames in flight (throughput), or the energy of a run, where costs state it (default: latency)",
+        argument={"choices": tuple(Objective), "default": Objective.LATENCY},
+    ),
+    OptionRow(
+        name="within",
+        flag="--within",
+        help="the time that a run, or a frame in flight, may take at most, such as 20ms; more is refused",
+        argument={"metavar": "TIME"},
     ),
     OptionRow(
         name="exact",

@@ -12,6 +12,7 @@ from target_arch.plan.manifest.operators import OperatorEntry, PartitionEntry
 from target_arch.plan.manifest.verification import VerificationEntry
 from target_arch.plan.memory import IoOwner
 from target_arch.plan.model import DTYPE_BYTES
+from target_arch.plan.objective import Objective
 from target_arch.plan.workloads.workload import Overload, Schedule
 from target_arch.soc.faults import Path
 from target_arch.soc.schema.records import WHERE_THERE, Real, Whole, WordKind
@@ -81,6 +82,10 @@ class OptionsEntry:
     ] = None
     frames: Annotated[str | None, "how many may be in flight, or `auto`", WHERE_THERE] = None
     divide: Annotated[str | None, "`auto` where operators could be divided", WHERE_THERE] = None
+    objective: Annotated[
+        str | None, "`throughput` or `energy` where placement made that least", WHERE_THERE
+    ] = None
+    within: Annotated[str | None, "the time that a run may take at most", WHERE_THERE] = None
     exact: Annotated[bool | None, "true where a solver went on after the search", WHERE_THERE] = None
     planner: Annotated[str | None, "the algorithm of the memory plan and its limits", WHERE_THERE] = None
 
@@ -164,6 +169,27 @@ class PlacementEntry:
         float | None, "joules of computing, of the operators whose energy is known; null if there is none"
     ]
     metered: Annotated[int, "the number of operators whose energy is known"]
+
+
+@frozen(kw_only=True)
+class ObjectiveEntry:
+    """The objective of placement, and how near to the least possible it came, by the costs of placement."""
+
+    objective: Annotated[Objective, "`latency`, `throughput` or `energy`"]
+    within: Annotated[
+        float | None, "seconds that a run, or a frame in flight, may take; null without a limit"
+    ]
+    value: Annotated[
+        float,
+        "seconds of a run; or in which the busiest instance, engine or host works for a frame; or joules",
+    ]
+    bound: Annotated[float, "what no placement goes below"]
+    busiest: Annotated[str, "for throughput, the instance, engine or host; else empty"]
+
+    def contradictions(self) -> Iterator[tuple[Path, str]]:
+        """A value that is less than its lower bound."""
+        if self.value < self.bound * (1 - 1e-9):
+            yield ("value",), f"it is {self.value:.9g}, and its lower bound is {self.bound:.9g}"
 
 
 @frozen(kw_only=True)
@@ -443,6 +469,12 @@ class ModelEntry:
     options: Annotated[
         OptionsEntry | None,
         "the options that it was planned with; missing where all are defaults",
+        WHERE_THERE,
+    ] = None
+    objective: Annotated[
+        ObjectiveEntry | None,
+        "the [objective of placement](placement.md#objectives); missing where it was a short run without a "
+        "limit",
         WHERE_THERE,
     ] = None
 

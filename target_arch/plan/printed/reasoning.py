@@ -23,6 +23,14 @@ def duration(seconds: float) -> str:
     return f"{seconds * 1e9:.{_DECIMALS}g} ns"
 
 
+def joules(value: float) -> str:
+    """Joules with the unit that leaves one to three digits before the point: `31.2 uJ`."""
+    for unit, factor in (("J", 1.0), ("mJ", 1e3), ("uJ", 1e6)):
+        if value * factor >= 0.9995:
+            return f"{value * factor:.{_DECIMALS}g} {unit}"
+    return f"{value * 1e9:.{_DECIMALS}g} nJ"
+
+
 def reasoning(choice: Choice) -> str:
     """Whole lines: the cost in parts of every candidate that did not refuse, then for every one but the
     chosen the change that would make it win.
@@ -50,6 +58,8 @@ def changes_to(choice: Choice) -> dict[str, str]:
     for other in choice.candidates:
         if other.refusal is not None and other.refusal.startswith(_BY_RULE):
             found[other.instance] = f"if the rule that {other.refusal.removeprefix(_BY_RULE)} were dropped"
+        elif other.instead and other is not mine:
+            found[other.instance] = other.instead
         elif mine is not None and mine.cost and other.cost and other is not mine:
             found[other.instance] = _change(mine, mine.cost, other, other.cost)
     return found

@@ -14,9 +14,10 @@ from target_arch.plan.lowered import Attempt
 from target_arch.plan.memory import Arena, Budget, Buffer, MemoryPlan, PoolBudget
 from target_arch.plan.model import Model
 from target_arch.plan.model_pools import ModelPools, Sharing
+from target_arch.plan.objective import Objective, ObjectiveFacts
 from target_arch.plan.orders import LoweringOrder
 from target_arch.plan.partitions import Candidate, PartitionGraph, PlacementFacts
-from target_arch.plan.printed.reasoning import duration, reasoning
+from target_arch.plan.printed.reasoning import duration, joules, reasoning
 from target_arch.plan.steps import Copy, Dispatch, Load, Step, StepOrder, Wait
 from target_arch.soc.words import CacheDuty
 
@@ -191,7 +192,26 @@ def _busy(value: Execution) -> str:
 
 def _placed(facts: PlacementFacts) -> str:
     energy = f"; energy of operators ({facts.metered}): {facts.energy * 1e6:.3g} uJ" if facts.metered else ""
-    return f"; placement found by {facts.method}{_before(facts)}{energy}"
+    return f"; placement found by {facts.method}{_before(facts)}{energy}{_objective(facts.objective)}"
+
+
+def _objective(value: ObjectiveFacts | None) -> str:
+    """The result of a search for another objective than a short run, and its gap to the bound; the limit of
+    time.
+    """
+    if value is None:
+        return ""
+    limit = "" if value.within is None else f"; to take {duration(value.within)} at most"
+    above = _above(value.value, value.bound)
+    if value.objective is Objective.ENERGY:
+        in_time = "" if value.within is None else " in time"
+        said = f"least energy: {joules(value.value)}, {above} the lower bound of {joules(value.bound)}"
+        return f"; {said} for any placement{in_time}{limit}"
+    if value.objective is Objective.THROUGHPUT:
+        busy = f"`{value.busiest}` is busy {duration(value.value)} for a frame"
+        least = f"{above} the lower bound of {duration(value.bound)} for any placement"
+        return f"; for throughput: {busy}, {least}, both of the search model{limit}"
+    return limit
 
 
 def _before(value: PlacementFacts) -> str:

@@ -55,8 +55,11 @@ class _Pipeline:
 class _Search:
     """The pipelines of one run, each made once."""
 
-    def __init__(self, soc: SoC, run: StepOrder, plan: MemoryPlan, times: Times) -> None:
+    def __init__(
+        self, soc: SoC, run: StepOrder, plan: MemoryPlan, times: Times, within: float | None
+    ) -> None:
         self._soc, self._plan = soc, plan
+        self._within = None if within is None else within * PICO
         self.problem = frame_problem(soc, run, times)
         self._sizes = {memory.name: arena_capacity(plan, memory.name, memory.size) for memory in soc.memories}
         self._ranks = {name: number for number, name in enumerate(timelines(soc))}
@@ -76,7 +79,12 @@ class _Search:
                     yield found
 
     def best(self, frames: int) -> _Pipeline | None:
-        """The shortest period with at most so many frames in flight that fits; None where none does."""
+        """The shortest period with at most so many frames in flight that fits, of those whose frames are in
+        time if any are; None where none fits.
+        """
+        return self._shortest(frames, self._within) or self._shortest(frames, None)
+
+    def _shortest(self, frames: int, within: float | None) -> _Pipeline | None:
         best: _Pipeline | None = None
         for schedule in self._schedules:
             if schedule.stages > frames:
@@ -84,7 +92,8 @@ class _Search:
             if best is not None and best.times.period <= schedule.period:
                 break
             made = self._pipeline(schedule)
-            if made.fits and (best is None or made.rank < best.rank):
+            late = within is not None and made.times.latency > within
+            if made.fits and not late and (best is None or made.rank < best.rank):
                 best = made
         return best
 
@@ -117,12 +126,19 @@ class _Search:
 
 @gc_paused()
 def pipelined(
-    soc: SoC, run: StepOrder, plan: MemoryPlan, times: Times, frames: int | None, alone: float
+    soc: SoC,
+    run: StepOrder,
+    plan: MemoryPlan,
+    times: Times,
+    frames: int | None,
+    alone: float,
+    within: float | None = None,
 ) -> FramePipeline | None:
     """The pipeline of a run with as many frames in flight as make results come faster, at most so many; None
-    where not even one frame after the other fits. `alone` is the simulated run.
+    where not even one frame after the other fits. `alone` is the simulated run. Frames take at most `within`
+    seconds if that is possible.
     """
-    search = _Search(soc, run, plan, times)
+    search = _Search(soc, run, plan, times, within)
     best = search.enough(MOST if frames is None else frames)
     if best is None:
         return None

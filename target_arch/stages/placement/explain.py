@@ -12,6 +12,7 @@ from target_arch.plan.printed.reasoning import duration
 from target_arch.soc.model import Instance
 from target_arch.stages.garbage_collector import gc_paused
 from target_arch.stages.paths.routes import PICO
+from target_arch.stages.placement.aims import Judge
 from target_arch.stages.placement.candidates import CandidateTable, PlacementTask
 from target_arch.stages.placement.cheapest_chain import ChainProblem, walk
 from target_arch.stages.placement.rules import targets
@@ -23,11 +24,14 @@ def choices(
     problem: ChainProblem,
     groups: Mapping[str, int],
     chosen: Mapping[str, Instance],
+    judge: Judge | None = None,
 ) -> tuple[Choice, ...]:
-    """One choice per operator, in execution order."""
+    """One choice per operator, in execution order. `judge` says what candidates come to by an objective that
+    is not a short run.
+    """
     ways = [_way(wanted, operator, chosen[operator.id]) for operator in problem.order]
     with gc_paused():
-        reasoner = _Reasoner(wanted, candidates, problem, groups)
+        reasoner = _Reasoner(wanted, candidates, problem, groups, judge)
         return tuple(
             reasoner.choice(operator, chosen[operator.id], way)
             for operator, way in zip(problem.order, ways, strict=True)
@@ -47,8 +51,10 @@ class _Reasoner:
         candidates: CandidateTable,
         problem: ChainProblem,
         groups: Mapping[str, int],
+        judge: Judge | None,
     ) -> None:
         self._wanted, self._table, self._problem = wanted, candidates, problem
+        self._judge = judge
         group_of = {i.name: number for number, group in enumerate(problem.groups) for i in group.instances}
         self._grouped = [(instance.name, group_of[instance.name]) for instance in wanted.soc.instances]
         self._arch_of = {instance.name: instance.arch.name for instance in wanted.soc.instances}
@@ -82,8 +88,13 @@ class _Reasoner:
             if refusal is not None:
                 found.append(self._refusal(name, refusal))
             else:
-                found.append(Candidate(instance=name, cost=cost))
+                found.append(Candidate(instance=name, cost=cost, instead=self._instead(operator, number)))
         return tuple(found)
+
+    def _instead(self, operator: Operator, number: int) -> str:
+        """The value of the objective with the operator on a group, in words; empty for a short run."""
+        judge = self._judge
+        return "" if judge is None else judge.words(judge.value(operator.id, number))
 
     def _refusal(self, instance: str, refusal: str) -> Candidate:
         """One candidate for all operators that an instance refuses for the same reason."""
@@ -159,12 +170,31 @@ class _Reasoner:
         if preferred is not None and targets(preferred, instance):
             return f"preferred on `{preferred}` by a rule"
         reason = self._by_cost(instance, candidates)
+        if self._judge is not None:
+            reason = self._by_judge(self._judge, operator, instance, candidates)
         if preferred is None:
             return reason
         refusals = {c.refusal for c in candidates if preferred in (c.instance, self._arch_of[c.instance])}
         return (
             f"{reason}; preferred on `{preferred}`, which refuses it: {'; '.join(sorted(map(str, refusals)))}"
         )
+
+    def _by_judge(
+        self, judge: Judge, operator: Operator, instance: Instance, candidates: tuple[Candidate, ...]
+    ) -> str:
+        """The value of the objective, and the one with the best of the other target_archs."""
+        numbers, after = dict(self._grouped), self._unfit(instance, candidates)
+        priced = [each.instance for each in candidates if each.cost is not None]
+        others = [name for name in priced if self._arch_of[name] != instance.arch.name]
+        if not others:
+            return f"only `{instance.arch.name}` can take it{after}"
+        objective = self._wanted.setting.objective
+        mine = judge.words(judge.value(operator.id, numbers[instance.name]))
+        rival = min(others, key=lambda name: (judge.value(operator.id, numbers[name]), name))
+        theirs = judge.words(judge.value(operator.id, numbers[rival]))
+        if mine == theirs:
+            return f"{objective}: {mine}, as on `{rival}`{after}"
+        return f"{objective}: {mine} vs {theirs} on `{rival}`{after}"
 
     def _unfit(self, instance: Instance, candidates: tuple[Candidate, ...]) -> str:
         """The kinds it does not fit on; of the instance's own, the instances."""

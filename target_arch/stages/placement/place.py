@@ -4,16 +4,18 @@ The search minimizes the makespan: the end of the last result in a model of a ru
 and channels copy at the same time. Costs are the estimates of backends, or times measured in a cost file, and
 the times of all copies: of inputs from the memory in which their producer leaves them, of constants, and of
 results to their consumers and the caller. The printed run is not this model: it is a replay of the emitted
-steps (`stages.steps`).
+steps (`stages.steps`). With another objective the search goes on from there: for the least busy resource, or
+the least energy.
 """
 
 from collections.abc import Mapping, MutableMapping, Sequence
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from target_arch.backend.contract import Backend
 from target_arch.diagnostics import Diagnostic
 from target_arch.plan.model import Model, Operator
+from target_arch.plan.objective import Objective
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.plan.partitions import PartitionGraph, PlacementFacts
 from target_arch.soc.model import Instance
@@ -21,6 +23,7 @@ from target_arch.stages.errors import PlacementError
 from target_arch.stages.garbage_collector import gc_paused
 from target_arch.stages.paths.reach import MemoryAccess
 from target_arch.stages.paths.routes import PICO
+from target_arch.stages.placement.aims import PLAIN, Aimed, Judge, PlacementTrial
 from target_arch.stages.placement.candidates import CandidateTable, PlacementTask, place_of
 from target_arch.stages.placement.cheapest_chain import BEAM, ChainProblem, InstanceGroup, cheapest_chain
 from target_arch.stages.placement.explain import choices
@@ -29,8 +32,8 @@ from target_arch.stages.placement.job_shop import JobShop
 from target_arch.stages.placement.measured_costs import check_costs
 from target_arch.stages.placement.operator_order import execution_order, peaks
 from target_arch.stages.placement.rules import Rules, check_rules
+from target_arch.stages.placement.search.found import Found
 from target_arch.stages.placement.search.list_scheduler import JobSchedule, ListScheduler
-from target_arch.stages.placement.search.portfolio import Found, search
 from target_arch.stages.setting import Setting
 
 NO_RULES = Rules()
@@ -47,17 +50,17 @@ def place(
     rules: Rules = NO_RULES,
     *,
     order: tuple[str, ...] | None = None,
-    exact: bool = False,
     searched: MutableMapping[object, Found | None] | None = None,
+    trial: PlacementTrial = PLAIN,
 ) -> PartitionGraph:
     """Give every operator an instance and cut the model into partitions.
 
     `backends` maps target_arch names; a target_arch without one runs no operator. `order` (target_arch names,
     by default the SoC's partitioning order) breaks ties of cost. Measured costs of the setting override
-    estimates. With `exact` a solver continues from the result of the search. `searched` are results of
-    searches by the whole of their problem, and gets that of this one. Raises PlacementError where a
-    rule or a measured cost names nothing or a rule cannot be honoured, or where nothing supports an operator;
-    SolverMissingError where `exact` lacks its solver.
+    estimates. `trial` says how to search. `searched` are results of searches by the whole of their problem,
+    and gets that of this one. Raises PlacementError where a rule or a measured cost names nothing or a rule
+    cannot be honoured, or where nothing supports an operator; SolverMissingError where an exact trial lacks
+    its solver.
     """
     kinds = {pattern.name for backend in backends.values() for pattern in backend.patterns}
     kinds |= {operator.kind for operator in model.operators}
@@ -71,8 +74,9 @@ def place(
         order=order or setting.soc.partitioning,
     )
     candidates = CandidateTable(wanted)
-    placed = _Placed.search(wanted, candidates, exact=exact, searched={} if searched is None else searched)
-    made = choices(wanted, candidates, placed.problem, placed.groups, placed.instances)
+    known = {} if searched is None else searched
+    placed = _Placed.search(wanted, candidates, searched=known, trial=trial)
+    made = choices(wanted, candidates, placed.problem, placed.groups, placed.instances, placed.judge)
     by_id = {choice.operator: choice for choice in made}
     ordered = _stores_last(placed.order)
     return PartitionGraph(
@@ -90,13 +94,16 @@ def _stores_last(order: Sequence[Operator]) -> tuple[Operator, ...]:
 
 @frozen(kw_only=True)
 class _Placed:
-    """A problem and its solution: the group and the instance of every operator, the order, facts."""
+    """A problem and its solution: the group and the instance of every operator, the order, facts, and what
+    judges candidates where the objective is not a short run.
+    """
 
     problem: ChainProblem
     groups: Mapping[str, int]
     instances: Mapping[str, Instance]
     order: tuple[Operator, ...]
     facts: PlacementFacts
+    judge: Judge | None
 
     @classmethod
     @gc_paused()
@@ -105,19 +112,20 @@ class _Placed:
         wanted: PlacementTask,
         candidates: CandidateTable,
         *,
-        exact: bool,
         searched: MutableMapping[object, Found | None],
+        trial: PlacementTrial,
     ) -> "_Placed":
         problem = _problem(wanted, candidates)
         if any(all(time is None for time in times) for times in problem.computes.values()):
             raise PlacementError(_hopeless(problem, candidates))
         cheapest = cheapest_chain(problem, _beam(problem))
         network = JobShop(wanted, candidates, problem)
-        scheduler = ListScheduler(network.jobs)
+        aimed = Aimed(wanted.setting, network.jobs, _energies(candidates, problem, network))
+        scheduler = ListScheduler(aimed.jobs)
         chain = None if cheapest is None else tuple(network.groups(cheapest))
-        key = (network.jobs.content, chain, exact)
+        key = (aimed.content(trial), chain)
         if key not in searched:
-            searched[key] = search(scheduler, chain, exact=exact)
+            searched[key] = aimed.search(scheduler, chain, trial)
         found = searched[key]
         if found is None:
             raise PlacementError(_hopeless(problem, candidates))
@@ -131,7 +139,8 @@ class _Placed:
             groups={op.id: chosen.groups[job] for op, job in pairs},
             instances=used,
             order=network.operators(chosen.order),
-            facts=_facts(chosen, found, used, candidates),
+            facts=evolve(_facts(chosen, found, used, candidates), objective=aimed.facts(found)),
+            judge=aimed.judge(chosen, {op.id: job for op, job in pairs}),
         )
 
 
@@ -154,6 +163,20 @@ def _facts(
     )
 
 
+def _energies(
+    candidates: CandidateTable, problem: ChainProblem, network: JobShop
+) -> list[list[float | None]]:
+    """The joules of every job on every group, None where nothing states them."""
+    count = network.jobs.groups
+    rows: list[list[float | None]] = [[None] * count for _ in network.jobs.names]
+    for operator in problem.order:
+        answers, row = candidates.answers[operator.id], rows[network.number(operator)]
+        for number, group in enumerate(problem.groups):
+            stated = [answers[instance.name].energy for instance in group.instances]
+            row[number] = min((energy for energy in stated if energy is not None), default=None)
+    return rows
+
+
 def _joules(candidates: CandidateTable, used: Mapping[str, Instance]) -> list[float]:
     """The energy of the operators on their instances, in joules, as far as it is known."""
     energies = (candidates.answers[operator][instance.name].energy for operator, instance in used.items())
@@ -171,9 +194,12 @@ def _ordered(
     """The operators in the order in which they will run.
 
     This is the `lean` order, which needs least memory. The order of the search replaces it where that is
-    faster and leaves half of the preferred memory free, but never after a partition did not fit.
+    faster and leaves half of the preferred memory free, but never after a partition did not fit. With frames
+    in flight the order of a frame decides little: then it is the lean one.
     """
     small = scheduler.run(network.order(lean), found.schedule.groups)
+    if small is not None and wanted.setting.objective is Objective.THROUGHPUT:
+        return evolve(small, machines=found.schedule.machines)
     fast = scheduler.run(found.schedule.by_start(), found.schedule.groups)
     fast = fast if fast is not None and fast.cost <= found.schedule.cost else found.schedule
     if small is None:

@@ -9,11 +9,10 @@ from typing import Any
 
 from attrs import frozen
 
-from target_arch.diagnostics import Diagnostic
 from target_arch.soc.rounding import ceil_div
-from target_arch.stages.errors import SolverMissingError
 from target_arch.stages.placement.search.jobs import UNLIMITED, Hop, Jobs
 from target_arch.stages.placement.search.list_scheduler import JobSchedule, ListScheduler
+from target_arch.stages.placement.search.solver import cp_sat
 
 LIMIT = 60.0
 """Units of CP-SAT's deterministic time, about seconds."""
@@ -36,14 +35,7 @@ def solve(scheduler: ListScheduler, start: JobSchedule, bound: int, limit: float
     Times are rounded up to 1/100,000 of the makespan given, so that numbers stay small; every proof holds up
     to this rounding.
     """
-    try:
-        from ortools.sat.python import cp_model
-    except ImportError:
-        said = "the exact method needs OR-tools, which is not installed"
-        hint = "pip install 'target-arch[exact]'"
-        raise SolverMissingError(
-            [Diagnostic(rule="solver-missing", place="exact", message=said, hint=hint)]
-        ) from None
+    cp_model = cp_sat()
     model = _Model(cp_model, scheduler.jobs, max(1, start.makespan // 100_000), start)
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1

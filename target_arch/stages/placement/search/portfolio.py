@@ -6,9 +6,8 @@ host, so that the result is never worse than any of them.
 
 from collections.abc import Callable, Sequence
 
-from attrs import field, frozen
-
 from target_arch.stages.placement.search.exact import solve
+from target_arch.stages.placement.search.found import Found
 from target_arch.stages.placement.search.heft import heft, on_host, peft
 from target_arch.stages.placement.search.list_scheduler import JobSchedule, ListScheduler
 from target_arch.stages.placement.search.local_search import improve
@@ -20,15 +19,6 @@ WIDE = 0.1
 """A gap to the bound that is worth the whole effort: narrower ones have less to gain."""
 LARGE = 2_000
 """From so many jobs on local search would be too slow to find anything."""
-
-
-@frozen(kw_only=True)
-class Found:
-    """A schedule, a bound on every makespan in picoseconds, and how the schedule was found."""
-
-    schedule: JobSchedule = field(repr=False)
-    bound: int
-    method: str
 
 
 def search(

@@ -13,20 +13,16 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from target_arch.plan.partitions import Choice, Partition
 from target_arch.plan.steps import Dispatch, StepOrder
 from target_arch.stages.paths.routes import PICO
+from target_arch.stages.placement.search.dual_weights import Numbers, dual_weights
 from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.steps.simulation.times import Times
 
-_PIVOTS = 500
-_LITTLE = 1e-9
 _WHOLE = 2**32
 """The largest weight in whole numbers."""
-
-_Numbers = NDArray[np.float64]
 
 
 def division_bound(work: PartialLowering, order: StepOrder, times: Times) -> int:
@@ -86,40 +82,15 @@ def _pico(seconds: float) -> int:
     return round(seconds * PICO)
 
 
-def _weights(rates: _Numbers) -> _Numbers:
-    """The weights of instances with which the bound is the largest, up to rounding. `rates` have by instance
-    and operator the time of the operator there, infinite where it is not accepted.
-
-    With the loads of an assignment as a column, a division is a sum of assignments, each as often as fits in
-    a second: the most of them are wanted. Prices of the instances are the weights, and the next assignment is
-    the cheapest by them.
+def _weights(rates: Numbers) -> Numbers:
+    """The weights of instances with which the bound is the largest. `rates` have by instance and operator the
+    time of the operator there, infinite where it is not accepted.
     """
-    count = len(rates)
-    best, most = np.ones(count), 0.0
-    basis, gains = np.eye(count), np.zeros(count)
     scaled = rates / (rates.min(axis=0).sum() or 1.0)
-    for _ in range(_PIVOTS):
-        inverse = np.linalg.inv(basis)
-        prices = gains @ inverse
-        if prices.min() < -_LITTLE:
-            column, gain = np.eye(count)[prices.argmin()], 0.0
-        else:
-            column, gain = _cheapest(scaled, prices), 1.0
-            cost, offered = float(prices @ column), float(prices.sum())
-            if offered > 0 and cost / offered > most:
-                best, most = prices.clip(min=0.0), cost / offered
-            if cost >= 1 - _LITTLE:
-                break
-        moved, room = inverse @ column, inverse @ np.ones(count)
-        able = moved > _LITTLE
-        if not able.any():
-            break
-        leaving = int(np.where(able, room / np.where(able, moved, 1.0), np.inf).argmin())
-        basis[:, leaving], gains[leaving] = column, gain
-    return best
+    return dual_weights(len(rates), lambda prices: _cheapest(scaled, prices))
 
 
-def _cheapest(rates: _Numbers, prices: _Numbers) -> _Numbers:
+def _cheapest(rates: Numbers, prices: Numbers) -> Numbers:
     """The loads of the instances where every operator is where it is cheapest."""
     priced = np.where(np.isinf(rates), np.inf, np.where(np.isinf(rates), 0.0, rates) * prices[:, None])
     chosen = priced.argmin(axis=0)
