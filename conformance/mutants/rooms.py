@@ -36,6 +36,7 @@ class Room:
 FRAMES = ("stages/check/frames.py", "stages/check/rules/frames.py")
 DIVISION = ("stages/check/meaning/division.py",)
 STACKS = ("stages/check/stacks.py",)
+WORKLOADS = ("stages/check/jobs.py", "stages/check/table.py")
 
 ROOMS = {
     "checker": Room(
@@ -52,10 +53,14 @@ ROOMS = {
             "tests/stages/check/meaning/test_steps.py",
             "tests/stages/memory/test_model_pools.py",
         ),
-        others=(*FRAMES, *DIVISION, *STACKS),
+        others=(*FRAMES, *DIVISION, *STACKS, *WORKLOADS),
     ),
     "frames": Room(files=FRAMES, tests=("tests/stages/check/test_frames.py",)),
     "division": Room(files=DIVISION, tests=("tests/stages/check/meaning/test_division.py",)),
+    "workloads": Room(
+        files=WORKLOADS,
+        tests=("tests/stages/check/test_jobs.py", "tests/stages/workloads/test_table.py"),
+    ),
     "stacks": Room(files=STACKS, tests=("tests/stages/check/test_stacks.py",)),
     "replays": Room(
         files=(

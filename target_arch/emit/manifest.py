@@ -44,6 +44,7 @@ from target_arch.plan.manifest.model import (
     StepKind,
     TensorEntry,
     TimingEntry,
+    TimingSpan,
     TuningEntry,
 )
 from target_arch.plan.manifest.operators import PartitionEntry
@@ -156,6 +157,11 @@ def timing_entry(timed: TimedTasks, name: str) -> TimingEntry:
         longest_step=times.longest / PICO,
         worst_response=(response.worst or 0) / PICO,
         blocked=response.blocked / PICO,
+        spans=tuple(
+            TimingSpan(start=start / PICO, end=end / PICO)
+            for task, start, end in timed.spans
+            if timed.tasks[task].name == name
+        ),
     )
 
 

@@ -46,7 +46,7 @@ from target_arch.pipeline.resolve import (
     whole,
 )
 from target_arch.pipeline.reuse import Imported, ModelKey, Reuse
-from target_arch.pipeline.workloads import answered, require_workload, tasks_of
+from target_arch.pipeline.workloads import answered, first_spans, require_workload, tasks_of
 from target_arch.plan.division import Divide
 from target_arch.plan.lowered import Lowered
 from target_arch.plan.memory import IoOwner
@@ -123,7 +123,8 @@ def _timed(
         return None
     settings = [_setting(each.request, each.backends) for each in prepared]
     tasks = tasks_of(request.workload, settings, lowered)
-    return TimedTasks(tasks=tasks, analysis=answered(request.workload, tasks))
+    analysis = answered(request.workload, tasks)
+    return TimedTasks(tasks=tasks, analysis=analysis, spans=first_spans(tasks, analysis))
 
 
 @frozen(kw_only=True)

@@ -16,8 +16,12 @@ from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.setting import Setting
 from target_arch.stages.steps.simulation.times import Times
 from target_arch.stages.workloads.remedies import advised
+from target_arch.stages.workloads.simulation import periodic, simulated
 from target_arch.stages.workloads.table import MOST_JOBS, jobs_of_table, tabled
 from target_arch.stages.workloads.tasks import timed_task, worst_factors
+
+_DRAWN = 400
+"""Times that a picture shows."""
 
 
 def require_workload(request: ModelsRequest) -> None:
@@ -81,3 +85,17 @@ def answered(workload: Workload, tasks: Sequence[TimedTask]) -> Analysis:
     if analysis.table is not None:
         check_table(tasks, analysis.table)
     return analysis
+
+
+def first_spans(tasks: Sequence[TimedTask], analysis: Analysis) -> tuple[tuple[int, int, int], ...]:
+    """The times in which jobs have the chip: those of two of the longest periods, or of the table, as far as
+    these are not too many to be drawn.
+    """
+    if analysis.table is not None:
+        spans = tuple((slot.task, slot.start, slot.end) for slot in analysis.table.slots)
+    else:
+        until = 2 * max(task.timing.period for task in tasks)
+        jobs = sum(until // task.timing.period for task in tasks)
+        until = until if jobs <= _DRAWN else until * _DRAWN // jobs
+        spans = simulated(tasks, [periodic(task, until) for task in tasks]).spans
+    return spans[:_DRAWN]

@@ -39,6 +39,7 @@ from target_arch.plan.manifest.model import (
     StepEntry,
     TensorEntry,
     TimingEntry,
+    TimingSpan,
     TuningEntry,
 )
 from target_arch.plan.manifest.operators import CandidateEntry, OperatorEntry, PartitionEntry, SliceEntry
@@ -79,6 +80,7 @@ PARTS: dict[str, Any] = {
     "### `frames`": FramesEntry,
     "### `frames.curve[]`": FramesPoint,
     "### `timing`": TimingEntry,
+    "### `timing.spans[]`": TimingSpan,
     "### `budgets[]`": BudgetEntry,
     "### `attempts[]`": AttemptEntry,
     "### `pools.NAME` of a model": PoolEntry,

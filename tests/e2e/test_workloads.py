@@ -18,6 +18,7 @@ from target_arch.stages.errors import CheckError
 from tests.e2e.conftest import DIGITS
 
 PROGRAM = Path(__file__).parent / "workload.c"
+FAULTS = Path(__file__).parent / "workload_faults.c"
 RUNTIME = Path(__file__).parents[2] / "runtime_c"
 Tool = Callable[[str], str]
 _MS = 10**9
@@ -100,6 +101,21 @@ def test_requests_from_another_thread(sanitizer: str, needs_tool: Tool, tmp_path
     found = run(made, needs_tool("cc"), tmp_path, 1.0, "demand", "threads", flags=flags)
     assert found[0].done > 5
     assert all(each.failed == 0 for each in found)
+
+
+@pytest.mark.parametrize("sanitizer", ["address,undefined", pytest.param("thread", marks=pytest.mark.slow)])
+def test_what_goes_wrong(sanitizer: str, needs_tool: Tool, tmp_path: Path) -> None:
+    asked = timed("asked", DIGITS, 6, 1, demand=True, overload=Overload.QUEUE)
+    made = compiled(*digits(3), timed("slower", DIGITS, 8, 2), asked)
+    folder = tmp_path / "b"
+    write_bundle(made.bundle, folder)
+    sources = sorted(str(path) for path in folder.rglob("*.c") if path.stem not in ("runner", "selftest"))
+    flags = ("-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O1", f"-fsanitize={sanitizer}")
+    paths = (f"-I{folder}/include", f"-I{folder}/runtime", f"-I{folder}", str(FAULTS), *sources)
+    program = folder / "faults"
+    subprocess.run((needs_tool("cc"), *flags, "-pthread", *paths, "-o", str(program), "-lm"), check=True)
+    done = subprocess.run((str(program),), capture_output=True, text=True, check=False, timeout=300)
+    assert (done.stdout, done.returncode) == ("0 failures\n", 0), done.stdout + done.stderr
 
 
 def test_who_cannot_preempt_shares_memory() -> None:
@@ -188,10 +204,11 @@ def tiny(shared: Path) -> tuple[TimedModel, ...]:
     )
 
 
+@pytest.mark.parametrize("soc", ["zynq_edge", "corstone_u55"])
 @pytest.mark.parametrize("seconds", [2, pytest.param(600, marks=pytest.mark.long)])
-def test_the_tiny_models(seconds: int, shared: Path, needs_tool: Tool, tmp_path: Path) -> None:
+def test_the_tiny_models(seconds: int, soc: str, shared: Path, needs_tool: Tool, tmp_path: Path) -> None:
     """At 30, 15, 10 and 5 Hz, bits and order of every job."""
-    found = run(compiled(*tiny(shared)), needs_tool("cc"), tmp_path, seconds)
+    found = run(compiled(*tiny(shared), soc=soc), needs_tool("cc"), tmp_path, seconds)
     for each, period in zip(found, (33, 66, 100, 200), strict=True):
         assert each.released >= seconds * 1000 // period - 1
         assert each.failed == 0

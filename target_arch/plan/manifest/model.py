@@ -387,6 +387,14 @@ class FramesEntry:
 
 
 @frozen(kw_only=True)
+class TimingSpan:
+    """A time in which a job of the model has the chip."""
+
+    start: Annotated[float, "seconds from the start of the workload"]
+    end: Annotated[float, "likewise"]
+
+
+@frozen(kw_only=True)
 class TimingEntry:
     """A model of a workload in time."""
 
@@ -402,6 +410,10 @@ class TimingEntry:
     longest_step: Annotated[float, "seconds that a more urgent job waits at most"]
     worst_response: Annotated[float, "seconds from when a job is due until it is over, at most"]
     blocked: Annotated[float, "of these, by the longest step of a less urgent model"]
+    spans: Annotated[
+        tuple[TimingSpan, ...],
+        "the times in which its jobs have the chip in a simulation with worst times, at first",
+    ]
 
     def contradictions(self) -> Iterator[tuple[Path, str]]:
         """A job that is late."""

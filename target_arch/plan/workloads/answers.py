@@ -100,10 +100,13 @@ class Analysis:
 
 @frozen(kw_only=True)
 class TimedTasks:
-    """The tasks of a workload, and the answer about them."""
+    """The tasks of a workload, the answer about them, and the start of a simulation: task, start and end of
+    each time in which a job has the chip.
+    """
 
     tasks: tuple[TimedTask, ...] = field(repr=False)
     analysis: Analysis
+    spans: tuple[tuple[int, int, int], ...] = field(default=(), repr=False)
 
 
 @frozen(kw_only=True)

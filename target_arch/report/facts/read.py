@@ -66,6 +66,7 @@ def _model(model: ModelEntry) -> ShownModel:
         lowering=model.lowering_order,
         attempts=model.attempts,
         verification=model.verification,
+        timing=model.timing,
     )
 
 

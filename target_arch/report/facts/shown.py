@@ -10,7 +10,7 @@ from attrs import field, frozen
 
 from target_arch.plan.execution import Activity
 from target_arch.plan.manifest.image import SectionEntry
-from target_arch.plan.manifest.model import AttemptEntry, SlotEntry, StepEntry, TensorEntry
+from target_arch.plan.manifest.model import AttemptEntry, SlotEntry, StepEntry, TensorEntry, TimingEntry
 from target_arch.plan.manifest.operators import PartitionEntry
 from target_arch.plan.manifest.verification import VerificationEntry
 from target_arch.soc.model import SoC
@@ -164,6 +164,7 @@ class ShownModel:
     lowering: tuple[SlotEntry, ...] = field(repr=False)
     attempts: tuple[AttemptEntry, ...]
     verification: VerificationEntry | None
+    timing: TimingEntry | None = None
 
     @cached_property
     def used(self) -> tuple[str, ...]:

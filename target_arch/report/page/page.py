@@ -9,6 +9,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 import target_arch
+from target_arch.plan.manifest.model import TimingEntry
 from target_arch.plan.memory import BufferKind
 from target_arch.plan.printed.reasoning import duration
 from target_arch.report.facts.shown import ShownBundle, ShownImage, ShownModel, ShownPool, ShownRun
@@ -31,6 +32,7 @@ from target_arch.report.pictures.timeline import (
     opening,
     timeline_picture,
 )
+from target_arch.report.pictures.workload import workload_picture
 from target_arch.soc.text import COPY_HEAD, copy_rows
 
 _FOLDER = Path(__file__).parent
@@ -96,6 +98,8 @@ def report_page(shown: ShownBundle) -> str:
         views=[_view(shown, number) for number in range(len(shown.models))],
         chip=chip_picture(shown.soc),
         stacked=stacked_chip(shown.soc),
+        workload=workload_picture(_timings(shown)),
+        timings=list(_timing_rows(shown)),
         nearly_empty=f"{_NEARLY_EMPTY:.0%}",
         copies=copy_rows(shown.soc),
         copy_head=COPY_HEAD,
@@ -106,6 +110,16 @@ def report_page(shown: ShownBundle) -> str:
         images=[_image(image) for image in shown.images],
         image_legend=image_legend,
     )
+
+
+def _timings(shown: ShownBundle) -> list[tuple[str, TimingEntry]]:
+    return [(model.name, model.timing) for model in shown.models if model.timing is not None]
+
+
+def _timing_rows(shown: ShownBundle) -> Iterator[tuple[str, ...]]:
+    for name, timing in _timings(shown):
+        times = (timing.period, timing.deadline, timing.run, timing.longest_step, timing.worst_response)
+        yield name, *map(duration, times), str(timing.priority)
 
 
 def page(template: str, **values: object) -> str:

@@ -9,11 +9,15 @@ from target_arch.report.pictures.memory import named_memory
 from target_arch.report.pictures.pools import pools_picture
 from target_arch.report.pictures.svg import Picture
 from target_arch.report.pictures.timeline import named_timeline
+from target_arch.report.pictures.workload import workload_picture
 
 
 def pictures(shown: ShownBundle) -> dict[str, Picture]:
     """The pictures, by file name without its ending; those of several models begin with the model's name."""
     found = {"chip": chip_picture(shown.soc)}
+    timings = [(model.name, model.timing) for model in shown.models if model.timing is not None]
+    if timings:
+        found["workload"] = workload_picture(timings)
     for model in shown.models:
         before = f"{model.name}-" if len(shown.models) > 1 else ""
         found |= {f"{before}{name}": picture for name, picture in _of_model(model, shown).items()}
