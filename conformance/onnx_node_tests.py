@@ -3,7 +3,7 @@
     python -m conformance.onnx_node_tests [--only TEXT] [--save FILE] [--results FILE] [--minutes NUMBER]
 
 The tests are those inside the `onnx` package (`onnx.backend.test`) whose inputs and outputs are tensors of
-numbers, without training, `ai.onnx.ml` and the copies in which ONNX replaced an operator by its definition.
+numbers, without training and the copies in which ONNX replaced an operator by its definition.
 A test is compiled in one of three ways, the first that is not refused:
 
     as it is      every input is an input of the bundle
@@ -140,7 +140,11 @@ def _case(found: Any) -> Case | None:
     graph, domains = found.model.graph, {node.domain for node in found.model.graph.node}
     inputs, outputs = found.data_sets[0]
     values = (*graph.input, *graph.output)
-    if any(not value.type.HasField("tensor_type") for value in values) or domains - {"", "ai.onnx"}:
+    if any(not value.type.HasField("tensor_type") for value in values) or domains - {
+        "",
+        "ai.onnx",
+        "ai.onnx.ml",
+    }:
         return None
     if graph.node[-1].op_type.startswith(("Optional", "Sequence")):
         return None

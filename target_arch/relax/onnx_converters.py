@@ -5,7 +5,7 @@ from typing import Any
 
 from target_arch.plan.model import DTYPE_BYTES
 from target_arch.relax.ir.graph import dtype_of
-from target_arch.relax.onnx_operators import dynamic_lstm, recurrent
+from target_arch.relax.onnx_operators import dynamic_lstm, forests, recurrent, support_vectors
 from target_arch.relax.onnx_operators.arithmetic import (
     elementwise,
     normalization,
@@ -22,6 +22,7 @@ CONVERTERS: Mapping[str, Converter] = {
     **counting.CONVERTERS,
     **dynamic_lstm.CONVERTERS,
     **elementwise.CONVERTERS,
+    **forests.CONVERTERS,
     **movement.CONVERTERS,
     **normalization.CONVERTERS,
     **ordering.CONVERTERS,
@@ -34,6 +35,7 @@ CONVERTERS: Mapping[str, Converter] = {
     **resize.CONVERTERS,
     **scans.CONVERTERS,
     **scatter.CONVERTERS,
+    **support_vectors.CONVERTERS,
     **transforms.CONVERTERS,
 }
 

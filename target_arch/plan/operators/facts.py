@@ -50,6 +50,7 @@ class Structure(Enum):
     STATISTICS = "the element at the same place, and statistics of its row or channel"
     SUMS = "sums of products, of other forms"
     SEQUENCE = "the elements before it, in order"
+    WALKED = "entries of tables, to which the elements of its row lead"
     OPAQUE = "not known to the table"
 
 
@@ -63,6 +64,7 @@ _OF_ANY_TYPES = frozenset(
         Structure.STATISTICS,
         Structure.SUMS,
         Structure.SEQUENCE,
+        Structure.WALKED,
         Structure.OPAQUE,
     }
 )

@@ -346,6 +346,7 @@ class OperatorKind(StrEnum):
     SCATTER = "scatter", evolve(_FAMILY, structure=Structure.INDEXED)
     SCAN = "scan", evolve(_CALLED, structure=Structure.SEQUENCE)
     RECURRENT = "recurrent", evolve(_CALLED, structure=Structure.SEQUENCE)
+    TREES = "trees", evolve(_CALLED, structure=Structure.WALKED)
     PRODUCTS = (
         "products",
         evolve(

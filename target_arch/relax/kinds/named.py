@@ -18,7 +18,13 @@ def _by_name(kind: OperatorKind) -> Callable[[], Matcher]:
     return stated
 
 
-_CALLED = (OperatorKind.POOLING, OperatorKind.REARRANGE, OperatorKind.SCAN, OperatorKind.RECURRENT)
+_CALLED = (
+    OperatorKind.POOLING,
+    OperatorKind.REARRANGE,
+    OperatorKind.SCAN,
+    OperatorKind.RECURRENT,
+    OperatorKind.TREES,
+)
 
 _FROM_CALLS: Mapping[OperatorKind, tuple[Callable[[], Matcher], ...]] = {
     OperatorKind.PAD: (padding.fixed_pad,)

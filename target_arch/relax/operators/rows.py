@@ -36,6 +36,7 @@ _FAMILIES = {
     OperatorKind.SCATTER: "index_put scatter_elements scatter_nd slice_scatter",
     OperatorKind.SCAN: "cumprod cumsum",
     OperatorKind.RECURRENT: "GRU LSTM RNN",
+    OperatorKind.TREES: "Forest",
     OperatorKind.PRODUCTS: """
         einsum matmul nn.conv1d nn.conv1d_transpose nn.conv2d nn.conv2d_transpose nn.conv3d
         nn.conv3d_transpose outer

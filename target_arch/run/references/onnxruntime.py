@@ -55,7 +55,12 @@ def ort(
         cut_onnx(model, parsed, cut)
     graph = parsed.graph
     _fix(graph, values, shapes)
-    if without_saturation(parsed) or values or cut:
+    mapped = any(node.op_type == "ZipMap" for node in graph.node)
+    if mapped:
+        from target_arch.relax.readers.onnx.rewriting.classical import without_maps
+
+        without_maps(parsed)
+    if without_saturation(parsed) or values or cut or mapped:
         content = parsed.SerializeToString()
     elif whole is not None:
         content = whole

@@ -20,10 +20,14 @@ from target_arch.relax.readers.attempts import UNCLEAR, Attempts, zeros
 from target_arch.relax.readers.foreign import results_of
 from target_arch.relax.readers.frontend import FAILURES
 from target_arch.relax.readers.onnx.loops import looped
+from target_arch.relax.readers.onnx.rewriting.bodies import OWN_DOMAIN
+from target_arch.relax.readers.onnx.rewriting.classical import DOMAIN as CLASSICAL
 from target_arch.relax.readers.onnx.rewriting.contributed import WITHOUT_SCHEMA
 from target_arch.relax.readers.onnx.rewriting.control_flow import Course
+from target_arch.relax.readers.onnx.rewriting.forests import FOREST
 from target_arch.relax.readers.onnx.rewriting.graph import ONNX_DOMAINS, TensorKind, opset_of
 from target_arch.relax.readers.onnx.rewriting.normal_form import normal_form
+from target_arch.relax.readers.onnx.rewriting.support_vectors import COUPLED, DISTANCES
 from target_arch.relax.readers.unsupported import Unsupported, unsupported
 from target_arch.relax.site import NotConverted, Result
 
@@ -63,12 +67,14 @@ def _of_frontend() -> frozenset[str]:
 
 def _is_ours(domain: str, operator: str) -> bool:
     """Whether an operator of this domain is the one that a converter of ours of that name is for."""
+    if operator in (COUPLED, DISTANCES, FOREST):
+        return domain == OWN_DOMAIN
     return domain == _CONTRIBUTED if operator in WITHOUT_SCHEMA else domain in ONNX_DOMAINS
 
 
 def is_foreign(domain: str) -> bool:
     """Whether no operator of the domain is known."""
-    return domain not in (*ONNX_DOMAINS, _CONTRIBUTED)
+    return domain not in (*ONNX_DOMAINS, _CONTRIBUTED, CLASSICAL, OWN_DOMAIN)
 
 
 @frozen(eq=False)
@@ -86,8 +92,12 @@ class Known:
         return self._foreign(ModelFormat.ONNX, f"{domain}.{operator}") if is_foreign(domain) else None
 
 
-def unknown(node: Any) -> Unsupported:
-    """The refusal of an operator that no converter knows."""
+def unknown(node: Any, reasons: Mapping[str, str]) -> Unsupported:
+    """The refusal of an operator that no converter knows, with its reason where there is one."""
+    if node.output[0] in reasons:
+        return Unsupported(
+            operator=node.op_type, place=node.name or node.output[0], reason=reasons[node.output[0]]
+        )
     reason = f"no operator of `{node.domain}` is known here" if is_foreign(node.domain) else "not known here"
     return Unsupported(operator=node.op_type, place=node.name or node.output[0], reason=reason)
 
@@ -171,8 +181,8 @@ class _Importer(ONNXGraphImporter):  # type: ignore[misc]
         """Convert an operator. Raises NotConverted."""
         if not self._known.takes(node.domain, node.op_type):
             inputs = self._course.deciding(node)
-            reason = f"its course follows from {listed(inputs)}" if inputs else unknown(node).reason
-            raise NotConverted(reason)
+            course = f"its course follows from {listed(inputs)}" if inputs else ""
+            raise NotConverted(course or unknown(node, {}).reason)
         results = self._converted(node)
         if len(results) < len(node.output):
             raise NotConverted(f"its output {len(results)} is not computed")

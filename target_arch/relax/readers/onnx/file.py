@@ -12,6 +12,7 @@ from onnx.external_data_helper import load_external_data_for_model, uses_externa
 from target_arch.diagnostics import DiagnosticError
 from target_arch.relax.ir.errors import model_error
 from target_arch.relax.readers.frontend import HINT, plural
+from target_arch.relax.readers.onnx.rewriting.classical import declare_domains, without_maps
 from target_arch.relax.readers.onnx.rewriting.fused import own_domain
 from target_arch.relax.readers.onnx.rewriting.graph import array_of, opset_of, schema_of
 
@@ -30,6 +31,8 @@ def loaded(path: Path, data: bytes) -> Any:
         empty = "no output" if model.graph.node else "no graph, or one without operators"
         raise model_error("model-damaged", path, f"the model has {empty}", _AGAIN)
     own_domain(model)
+    declare_domains(model)
+    without_maps(model)
     if model.ir_version == _INPUTS_ONLY:
         model.ir_version = _INPUTS_ONLY + 1
     outside = [tensor for tensor in _tensors(model) if uses_external_data(tensor)]

@@ -37,6 +37,9 @@ def read_onnx(path: Path, data: bytes, wanted: InputShapes, foreign: Foreign) ->
     authors: dict[object, str] = {}
     in_file: dict[object, str] = {}
     types = graph.types()
+    rest = [node for node in graph.model.graph.node if not known.takes(node.domain, node.op_type)]
+    if any(node.output[0] in graph.reasons for node in rest):
+        raise unsupported(path, (unknown(node, graph.reasons) for node in rest))
     check_element_types(path, types)
     model = graph.whole()
     module = translated(path, lambda: convert(path, model, types, authors, in_file, known))
@@ -68,4 +71,4 @@ def _graph(path: Path, data: bytes, wanted: InputShapes, known: Known) -> OnnxGr
         ]
         if not foreign:
             raise
-        raise unsupported(path, map(unknown, foreign)) from None
+        raise unsupported(path, (unknown(node, {}) for node in foreign)) from None

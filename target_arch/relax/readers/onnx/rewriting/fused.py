@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from attrs import define, field
 from onnx import helper
 
-from target_arch.relax.readers.onnx.rewriting.graph import OnnxGraph, TensorKind, opset_of, replace, tensor_of
+from target_arch.relax.readers.onnx.rewriting.bodies import Body, replaced_by_bodies
+from target_arch.relax.readers.onnx.rewriting.graph import OnnxGraph, TensorKind, opset_of
 
 DOMAIN = "com.microsoft"
 _NORMALIZED = ("LayerNormalization", "SimplifiedLayerNormalization")
@@ -35,102 +35,27 @@ def own_domain(model: Any) -> None:
 
 def without_fused(graph: OnnxGraph) -> bool:
     """Replace those operators whose first operand has a known type. True where there were any."""
-    types, opset = graph.types(), opset_of(graph.model)
-    nodes: list[Any] = []
-    changed = False
-    for node in graph.model.graph.node:
-        kind = types.get(node.input[0]) if node.input else None
-        write = _BODIES.get(node.op_type) if node.domain == DOMAIN else None
-        if write is None or kind is None or kind.shape is None:
-            nodes.append(node)
-            continue
-        body = _Body(node=node, kind=kind, types=types, opset=opset)
-        if not write(body):
-            nodes.append(node)
-            continue
-        changed = True
-        nodes += body.nodes
-        for tensor in body.constants:
-            graph.add(tensor)
-    if changed:
-        replace(graph.model.graph.node, nodes)
-    return changed
+    return replaced_by_bodies(graph, DOMAIN, _BODIES)
 
 
-@define
-class _Body:
-    """The operators in place of one, whose first operand is of that `kind`."""
-
-    node: Any
-    kind: TensorKind
-    types: Mapping[str, TensorKind]
-    opset: int
-    nodes: list[Any] = field(factory=list)
-    constants: list[Any] = field(factory=list)
-
-    @property
-    def attributes(self) -> dict[str, Any]:
-        """Its attributes by name."""
-        return {each.name: helper.get_attribute_value(each) for each in self.node.attribute}
-
-    def given(self, index: int) -> str:
-        """The name of an operand, empty where it is left out."""
-        return str(self.node.input[index]) if index < len(self.node.input) else ""
-
-    def result(self, index: int) -> str:
-        """The name of a result, empty where nothing reads it."""
-        return str(self.node.output[index]) if index < len(self.node.output) else ""
-
-    def add(self, operator: str, *inputs: str, out: str = "", **attributes: Any) -> str:
-        """The name of what an operator gives."""
-        name = out or f"{self.node.output[0]}/{len(self.nodes)}"
-        self.nodes.append(helper.make_node(operator, list(inputs), [name], name=name, **attributes))
-        return name
-
-    def add_several(self, operator: str, inputs: Sequence[str], count: int) -> list[str]:
-        """The names of the results of an operator."""
-        names = [f"{self.node.output[0]}/{len(self.nodes)}.{index}" for index in range(count)]
-        self.nodes.append(helper.make_node(operator, list(inputs), names, name=names[0]))
-        return names
-
-    def number(self, value: float) -> str:
-        """The name of a constant of the operand's type, without dimensions."""
-        return self.constant(np.array(value, helper.tensor_dtype_to_np_dtype(self.kind.elements)))
-
-    def constant(self, values: Any) -> str:
-        """The name of a constant."""
-        name = f"{self.node.output[0]}/constant{len(self.constants)}"
-        self.constants.append(tensor_of(values, name))
-        return name
-
-    def plus(self, x: str, index: int) -> str:
-        """A value plus an operand, where that is there."""
-        return self.add("Add", x, self.given(index)) if self.given(index) else x
-
-    def finish(self, x: str) -> bool:
-        """Let a value be the first result."""
-        self.add("Identity", x, out=self.result(0))
-        return True
-
-
-def _gelu(body: _Body, x: str) -> str:
+def _gelu(body: Body, x: str) -> str:
     """Half of x, times one plus the error function of x over the square root of two."""
     error = body.add("Erf", body.add("Mul", x, body.number(0.5**0.5)))
     half = body.add("Mul", x, body.number(0.5))
     return body.add("Mul", half, body.add("Add", error, body.number(1.0)))
 
 
-def _gelu_whole(body: _Body) -> bool:
+def _gelu_whole(body: Body) -> bool:
     return body.finish(_gelu(body, body.plus(body.given(0), 1)))
 
 
-def _quick_gelu(body: _Body) -> bool:
+def _quick_gelu(body: Body) -> bool:
     x, alpha = body.given(0), float(body.attributes.get("alpha", 1.702))
     scaled = x if alpha == 1.0 else body.add("Mul", x, body.number(alpha))
     return body.finish(body.add("Mul", x, body.add("Sigmoid", scaled)))
 
 
-def _fast_gelu(body: _Body) -> bool:
+def _fast_gelu(body: Body) -> bool:
     x = body.plus(body.given(0), 1)
     cube = body.add("Mul", body.add("Mul", x, x), x)
     inner = body.add("Add", x, body.add("Mul", cube, body.number(0.044715)))
@@ -151,7 +76,7 @@ _ACTIVATIONS: Mapping[str, tuple[str, ...]] = {
 """Activations that are joined with an operator before them, and the attributes that their parameters are."""
 
 
-def _activated(body: _Body, x: str, activation: str, parameters: Sequence[float]) -> bool:
+def _activated(body: Body, x: str, activation: str, parameters: Sequence[float]) -> bool:
     if activation == "Clip" and len(parameters) == 2:
         return body.finish(body.add("Clip", x, *map(body.number, parameters)))
     if activation not in _ACTIVATIONS or len(parameters) < len(_ACTIVATIONS[activation]):
@@ -164,7 +89,7 @@ def _named(value: Any) -> str:
     return value.decode() if isinstance(value, bytes) else str(value)
 
 
-def _fused_conv(body: _Body) -> bool:
+def _fused_conv(body: Body) -> bool:
     own = body.attributes
     activation = _named(own.pop("activation", ""))
     parameters = own.pop("activation_params", ())
@@ -172,7 +97,7 @@ def _fused_conv(body: _Body) -> bool:
     return _activated(body, body.plus(body.add("Conv", *inputs, **own), 3), activation, parameters)
 
 
-def _fused_gemm(body: _Body) -> bool:
+def _fused_gemm(body: Body) -> bool:
     own = body.attributes
     activation = _named(own.pop("activation", ""))
     names = ("activation_alpha", "activation_beta", "activation_gamma")
@@ -181,7 +106,7 @@ def _fused_gemm(body: _Body) -> bool:
     return _activated(body, product, activation, parameters)
 
 
-def _fused_matmul(body: _Body) -> bool:
+def _fused_matmul(body: Body) -> bool:
     own = body.attributes
     other = body.types.get(body.given(1))
     if other is None or other.shape is None or own.get("transBatchA") or own.get("transBatchB"):
@@ -194,22 +119,22 @@ def _fused_matmul(body: _Body) -> bool:
     return body.finish(product if alpha == 1.0 else body.add("Mul", product, body.number(alpha)))
 
 
-def _transposed(body: _Body, x: str, kind: TensorKind) -> str:
+def _transposed(body: Body, x: str, kind: TensorKind) -> str:
     rank = len(kind.shape or ())
     if rank < 2:
         return x
     return body.add("Transpose", x, perm=[*range(rank - 2), rank - 1, rank - 2])
 
 
-def _normalization(body: _Body) -> bool:
+def _normalization(body: Body) -> bool:
     return not any(map(body.result, (1, 2))) and body.finish(_normalized(body, body.given(0), 1, 2))
 
 
-def _rms_normalization(body: _Body) -> bool:
+def _rms_normalization(body: Body) -> bool:
     return not any(map(body.result, (1, 2))) and body.finish(_rms(body, body.given(0), 1))
 
 
-def _summed(body: _Body, bias: int) -> str:
+def _summed(body: Body, bias: int) -> str:
     """The input and what skips, and a bias; the sum is a result, too."""
     both = body.plus(body.add("Add", body.given(0), body.given(1)), bias)
     if body.result(3):
@@ -217,15 +142,15 @@ def _summed(body: _Body, bias: int) -> str:
     return both
 
 
-def _skip_normalization(body: _Body) -> bool:
+def _skip_normalization(body: Body) -> bool:
     return not any(map(body.result, (1, 2))) and body.finish(_normalized(body, _summed(body, 4), 2, 3))
 
 
-def _skip_rms_normalization(body: _Body) -> bool:
+def _skip_rms_normalization(body: Body) -> bool:
     return not any(map(body.result, (1, 2))) and body.finish(_rms(body, _summed(body, 3), 2))
 
 
-def _normalized(body: _Body, x: str, scale: int, bias: int) -> str:
+def _normalized(body: Body, x: str, scale: int, bias: int) -> str:
     """A layer normalization of a value by operands."""
     own, axis = body.attributes, int(body.attributes.get("axis", -1))
     epsilon = float(own.get("epsilon", 1e-5))
@@ -238,7 +163,7 @@ def _normalized(body: _Body, x: str, scale: int, bias: int) -> str:
     return body.plus(result, bias)
 
 
-def _rms(body: _Body, x: str, scale: int) -> str:
+def _rms(body: Body, x: str, scale: int) -> str:
     """A value over the root of the mean of its squares, times an operand."""
     own, axis = body.attributes, int(body.attributes.get("axis", -1))
     squares = _mean(body, body.add("Mul", x, x), axis)
@@ -246,7 +171,7 @@ def _rms(body: _Body, x: str, scale: int) -> str:
     return body.add("Mul", body.add("Div", x, body.add("Sqrt", spread)), body.given(scale))
 
 
-def _mean(body: _Body, x: str, axis: int) -> str:
+def _mean(body: Body, x: str, axis: int) -> str:
     """The mean along all dimensions from one on."""
     rank = len(body.kind.shape or ())
     axes = list(range(axis % max(rank, 1), rank))
@@ -255,25 +180,25 @@ def _mean(body: _Body, x: str, axis: int) -> str:
     return body.add("ReduceMean", x, axes=axes, keepdims=1)
 
 
-def _scaled_product(body: _Body, stored: Sequence[str], scales: tuple[str, str], bias: int) -> bool:
+def _scaled_product(body: Body, stored: Sequence[str], scales: tuple[str, str], bias: int) -> bool:
     """A product of stored values (with their zero points) as reals."""
     product = body.add("Cast", body.add("MatMulInteger", *stored), to=1)
     return body.finish(body.plus(body.add("Mul", product, body.add("Mul", *scales)), bias))
 
 
-def _integer_product(body: _Body) -> bool:
+def _integer_product(body: Body) -> bool:
     zeros = [body.given(4), body.given(5)]
     stored = [body.given(0), body.given(1), *(zeros if any(zeros) else ())]
     return _scaled_product(body, stored, (body.given(2), body.given(3)), 6)
 
 
-def _dynamic_product(body: _Body) -> bool:
+def _dynamic_product(body: Body) -> bool:
     stored, scale, zero = body.add_several("DynamicQuantizeLinear", [body.given(0)], 3)
     zeros = (zero, body.given(3)) if body.given(3) else (zero,)
     return _scaled_product(body, [stored, body.given(1), *zeros], (scale, body.given(2)), 4)
 
 
-_BODIES: Mapping[str, Callable[[_Body], bool]] = {
+_BODIES: Mapping[str, Callable[[Body], bool]] = {
     "BiasGelu": _gelu_whole,
     "DynamicQuantizeMatMul": _dynamic_product,
     "FastGelu": _fast_gelu,

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from target_arch.plan.inputs.shapes import InputShapes
+from target_arch.relax.readers.onnx.rewriting.classical import without_classical
 from target_arch.relax.readers.onnx.rewriting.cleaning import clean
 from target_arch.relax.readers.onnx.rewriting.contributed import declare_outputs, without_contributed
 from target_arch.relax.readers.onnx.rewriting.control_flow import open_control_flow
@@ -55,6 +56,7 @@ def _settle(path: Path, graph: OnnxGraph, wanted: InputShapes) -> None:
         infer_shapes(path, graph, wanted)
         changed = declare_outputs(graph)
         changed = without_fused(graph) or changed
+        changed = without_classical(graph) or changed
         changed = fold_constants(graph) or changed
         changed = open_control_flow(graph) or changed
         changed = clean(graph) or changed

@@ -47,11 +47,17 @@ _MIXED = re.compile(r"op_type:(\w+)[^)]*\): (\w+) has inconsistent type tensor\(
 _FAILURES = (onnx.shape_inference.InferenceError, RuntimeError, ValueError)
 
 
+_CLASSICAL = "ai.onnx.ml"
+
+
 def _inferred(model: Any) -> Any:
     """The library takes the values of a matrix for those of a list (a row and a column that are subtracted,
     say), and then finds a contradiction that is none. So values of shapes are left out where they seem to
-    contradict each other; constants among them are folded before the next time.
+    contradict each other; constants among them are folded before the next time. Of classical operators it
+    does not know all results: what reads these waits until they are replaced.
     """
+    if any(node.domain == _CLASSICAL for node in model.graph.node):
+        return onnx.shape_inference.infer_shapes(model, data_prop=True)
     try:
         return onnx.shape_inference.infer_shapes(model, strict_mode=True, data_prop=True)
     except _FAILURES:
