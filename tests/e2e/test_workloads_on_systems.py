@@ -8,9 +8,11 @@ import pytest
 from attrs import evolve
 
 from target_arch.pipeline import CompileRequest, ModelsRequest, compile_models
-from target_arch.plan.workloads.workload import Overload, TimedModel, Timing, Workload
-from target_arch.run import write_bundle
+from target_arch.plan.workloads.tasks import TaskTimes, TaskWork, TimedTask
+from target_arch.plan.workloads.workload import MICROSECOND, Overload, TimedModel, Timing, Workload
+from target_arch.run import read_manifest, write_bundle
 from target_arch.soc import read_soc
+from target_arch.stages.workloads.response import analysis
 from tests.e2e.conftest import DIGITS
 from tests.systems import BARE_METAL, COMPILER, EMULATOR, MACHINES
 
@@ -18,6 +20,8 @@ HERE = Path(__file__).parent
 PLACES = HERE / "freertos"
 Tool = Callable[[str], str]
 _MS = 10**9
+TURN = 100 * MICROSECOND
+"""About 400 instructions of the arbiter for each step."""
 _NAMES = ("-DHEADER=<bundle.h>", '-DINTERNAL="src/bundle_internal.h"', "-DBUNDLE(name)=bundle##name")
 
 
@@ -74,10 +78,26 @@ def kernel_of(shared: Path) -> tuple[Path, list[Path]]:
 
 
 def test_without_an_operating_system(needs_tool: Tool, tmp_path: Path) -> None:
-    """The emulator takes 256 ns for an instruction, so a run takes 196 ms."""
-    folder = written(tmp_path, "mcu_m7", "qemu_mps2", every(500, 2), every(1500, 1))
+    """The emulator takes 256 ns for an instruction, so a run takes 196 ms. With the longest run and step that
+    it measured, the analysis is above the longest responses, and not far.
+    """
+    timings = (every(450, 2), every(1100, 1))
+    folder = written(tmp_path, "mcu_m7", "qemu_mps2", *timings)
     done = emulated(built(folder, "workload_board.c", on_board(needs_tool)))
-    assert (done.returncode, done.stderr[:8]) == (0, "20 done,"), done.stderr
+    assert done.returncode == 0, done.stderr
+    lines = [[int(word) * MICROSECOND for word in line.split()] for line in done.stderr.splitlines()]
+    models = read_manifest(folder).models
+    tasks, measured = [], []
+    for (_, _, run, step), model, timing in zip(lines, models, timings, strict=True):
+        cost = run + (len(model.steps) + 1) * TURN
+        times = TaskTimes(
+            cost=cost, last=0, longest=step + TURN, longest_step=0, drained=0, serial=0, where="", busy=cost
+        )
+        tasks.append(TimedTask(name=model.name, timing=timing, steps=(TaskWork(takes=1),) * 2))
+        measured.append(times)
+    for response, line in zip(analysis(tasks, measured).responses, lines, strict=True):
+        assert response.worst is not None
+        assert line[1] <= response.worst <= 1.5 * line[1], (response, line)
 
 
 def test_freertos_on_a_cortex_m7(needs_tool: Tool, shared: Path, tmp_path: Path) -> None:
