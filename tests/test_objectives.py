@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 
 import pytest
+from attrs import evolve
 
-from target_arch.diagnostics import DiagnosticError
+from target_arch.diagnostics import DiagnosticError, refusal
 from target_arch.pipeline import (
     CompiledModel,
     CompileRequest,
@@ -13,12 +14,14 @@ from target_arch.pipeline import (
     compile_models,
     partition_model,
 )
+from target_arch.pipeline.objectives import most_often, with_choice
 from target_arch.plan.inputs.time_limit import time_limit, time_text
 from target_arch.plan.objective import Objective, ObjectiveFacts
 from target_arch.plan.partitions import PartitionGraph
 from target_arch.resources import examples
 from target_arch.soc import read_soc
 from target_arch.soc.costs import Costs, PowerCost
+from target_arch.stages.setting import Setting
 
 DIGITS = examples() / "digits" / "digits_int8.onnx"
 
@@ -42,6 +45,10 @@ def refused(**wishes: object) -> str:
     with pytest.raises(DiagnosticError) as found:
         compile_model(request(**wishes))
     return str(found.value)
+
+
+def not_fitting() -> CompiledModel:
+    raise refusal("no-frames", "first", "nothing fits")
 
 
 @pytest.fixture(scope="module")
@@ -162,6 +169,24 @@ def test_a_limit_that_is_none_is_refused() -> None:
         "within: error: `0 s` is no limit of time: a number above 0 with `ms`, `ns`, `s`, `us` [bad-within]\n"
         "hint: such as `20ms`"
     )
+
+
+def test_of_several_ways_the_one_with_the_shortest_period_is_taken(busy: CompiledModel) -> None:
+    assert busy.frames is not None
+    slow = evolve(busy, frames=evolve(busy.frames, period=busy.frames.period * 2))
+    assert most_often([lambda: slow, lambda: busy]) is busy
+    assert most_often([lambda: slow, not_fitting]) is slow
+    with pytest.raises(DiagnosticError, match="first"):
+        most_often([not_fitting, not_fitting])
+
+
+def test_division_leaves_the_undivided_frames_to_choose_from(busy: CompiledModel) -> None:
+    soc = read_soc("zynq_edge")
+    other = evolve(busy, attempts=())
+    for objective, count in ((Objective.THROUGHPUT, 2), (Objective.LATENCY, 1)):
+        setting = evolve(Setting.of(soc, {}), objective=objective)
+        assert len(with_choice(setting, busy, other)) == count
+        assert with_choice(setting, busy, busy) == [busy]
 
 
 def test_the_options_are_recorded_as_they_can_be_said_again() -> None:

@@ -26,7 +26,7 @@ from target_arch.pipeline.costs_used import costs_used
 from target_arch.pipeline.fewer_composites import alike, on_fewer, without_composites
 from target_arch.pipeline.frames import require_frames, wanted_frames, with_frames
 from target_arch.pipeline.lowerer import Lowerer
-from target_arch.pipeline.objectives import lowered_for
+from target_arch.pipeline.objectives import lowered_for, most_often, with_choice
 from target_arch.pipeline.request import CompileRequest, ModelsRequest
 from target_arch.pipeline.resolve import (
     available,
@@ -412,15 +412,18 @@ def _lower(prepared: PreparedModel, *, advised: bool = True) -> Lowered:
             prepared.shared,
             advised=advised,
         )
+        made = [lowered]
         if request.divide is Divide.AUTO and len(setting.soc.instances) > 1:
             graphs = DividedGraphs(base=lowered.graph, setting=setting, backends=backends, rules=wishes)
-            lowered = divided_where_faster(
+            divided = divided_where_faster(
                 lowered,
                 graphs,
                 lambda graph, chip: lower(partial(as_placed, graph, wishes), {}, chip, advised=False),
             )
-        check_imported(model, lowered.graph)
-        return with_frames(setting, lowered, wanted_frames(request))
+            made = with_choice(setting, lowered, divided)
+        for each in made:
+            check_imported(model, each.graph)
+        return most_often([partial(with_frames, setting, each, wanted_frames(request)) for each in made])
 
     lowered = lowered_for(setting, tried)
     return evolve(lowered, costs=costs_used(lowered, setting, backends))

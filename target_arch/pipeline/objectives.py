@@ -1,6 +1,7 @@
 """Models lowered for an objective: of several placements the one whose steps are best, and in time."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from target_arch.diagnostics import DiagnosticError, refusal
 from target_arch.plan.lowered import Lowered
@@ -63,15 +64,31 @@ def _most_frames(lower: LowerTrial) -> Lowered:
     """The placement for throughput, or that of a short run where its steps have the shorter period: kernels
     can do better than the search model knows.
     """
-    tried, refusals = list[Lowered](), list[DiagnosticError]()
-    for trial in (PLAIN, PlacementTrial(improved=False)):
+    return most_often([partial(lower, PLAIN), partial(lower, PlacementTrial(improved=False))])
+
+
+def with_choice(setting: Setting, undivided: Lowered, divided: Lowered) -> list[Lowered]:
+    """The lowerings whose frames are compared: for throughput the undivided one, too, as slices need bytes
+    that frames in flight may lack.
+    """
+    if divided is undivided or setting.objective is not Objective.THROUGHPUT:
+        return [divided]
+    return [undivided, divided]
+
+
+def most_often(ways: Sequence[Callable[[], Lowered]]) -> Lowered:
+    """The lowering whose frames have the shortest period, the first of equal ones; of one way, its own.
+    Raises the first DiagnosticError where every way is refused.
+    """
+    made, refusals = list[Lowered](), list[DiagnosticError]()
+    for way in ways:
         try:
-            tried.append(lower(trial))
+            made.append(way())
         except DiagnosticError as refused:
             refusals.append(refused)
-    if not tried:
+    if not made:
         raise refusals[0]
-    return min(tried, key=_period)
+    return min(made, key=_period) if len(made) > 1 else made[0]
 
 
 def _period(lowered: Lowered) -> float:
