@@ -7,10 +7,20 @@ from target_arch.diagnostics import listed, refusal
 from target_arch.quantize.data import LabelledFrames
 from target_arch.quantize.library import QuantizedModel
 from target_arch.quantize.onnx_file import one_frame_onnx, onnx_quantizer, require_float_onnx
+from target_arch.quantize.tflite_file import as_it_is, require_float_tflite, tflite_quantizer
 
-_CALIBRATED: Mapping[str, Callable[[Path, LabelledFrames, Path], QuantizedModel]] = {".onnx": onnx_quantizer}
-_ONE_FRAME: Mapping[str, Callable[[Path, Path], Path]] = {".onnx": one_frame_onnx}
-_REQUIRED: Mapping[str, Callable[[Path], None]] = {".onnx": require_float_onnx}
+_CALIBRATED: Mapping[str, Callable[[Path, LabelledFrames, Path], QuantizedModel]] = {
+    ".onnx": onnx_quantizer,
+    ".tflite": tflite_quantizer,
+}
+_ONE_FRAME: Mapping[str, Callable[[Path, Path], Path]] = {
+    ".onnx": one_frame_onnx,
+    ".tflite": as_it_is,
+}
+_REQUIRED: Mapping[str, Callable[[Path], None]] = {
+    ".onnx": require_float_onnx,
+    ".tflite": require_float_tflite,
+}
 
 
 def require_float(model: Path) -> None:

@@ -4,6 +4,8 @@ from pathlib import Path
 from typing import Protocol
 
 from target_arch.quantize.precision import Precisions, QuantizableLayer
+from target_arch.quantize.score import Answer
+from target_arch.run.references.find import reference_for
 from target_arch.run.references.reference import package_missing
 from target_arch.run.tools.toolchain import ToolMissing
 
@@ -33,6 +35,19 @@ class QuantizedModel(Protocol):
 
     def quantized(self, precisions: Precisions, setting: str) -> bytes:
         """The content of the file with these precisions. The same arguments give the same bytes."""
+
+    def answer(self, content: bytes, folder: Path) -> Answer:
+        """The outputs of a model that was made so, frames and outputs as the float model has them. Files that
+        it needs are in the folder.
+        """
+
+
+def file_answer(content: bytes, folder: Path, suffix: str) -> Answer:
+    """The outputs of a model file with that content, as its reference computes them."""
+    file = folder / f"judged{suffix}"
+    file.write_bytes(content)
+    answer = reference_for(file).answer
+    return lambda frame: answer(frame)[0]
 
 
 def library_missing(package: str) -> ToolMissing:

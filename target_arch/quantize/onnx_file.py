@@ -15,13 +15,15 @@ from attrs import define, field
 
 from target_arch.diagnostics import refusal
 from target_arch.quantize.data import LabelledFrames
-from target_arch.quantize.library import library_missing
+from target_arch.quantize.library import file_answer, library_missing
 from target_arch.quantize.precision import Precision, Precisions, QuantizableLayer
+from target_arch.quantize.score import Answer
 from target_arch.relax.quiet import quiet
 from target_arch.run.references.reference import Frame, unreadable
 
 _WEIGHTED = ("Conv", "ConvTranspose", "Gemm", "MatMul")
 """Operators whose second input may be weights."""
+_CHOICES = (Precision.FLOAT, Precision.INT8, Precision.INT8_TENSOR)
 _OPSET = 13
 """The least with a scale for each channel."""
 _METHODS = {"min and max": "MinMax", "percentile": "Percentile", "entropy": "Entropy"}
@@ -77,6 +79,10 @@ class OnnxQuantizer:
                 quantizer.model.topological_sort()
         content: bytes = quantizer.model.model.SerializeToString(deterministic=True)
         return content
+
+    def answer(self, content: bytes, folder: Path) -> Answer:
+        """The outputs of a model, in floats; see `library.py`."""
+        return file_answer(content, folder, self.float_model.suffix)
 
 
 def onnx_quantizer(model: Path, data: LabelledFrames, folder: Path) -> OnnxQuantizer:
@@ -173,7 +179,7 @@ def _layers(graph: Any) -> tuple[tuple[QuantizableLayer, ...], dict[str, int], t
                     name=node.name,
                     kind=node.op_type,
                     weights=int(np.prod(tensor.dims, dtype=np.int64)),
-                    choices=tuple(Precision),
+                    choices=_CHOICES,
                 )
             )
             group = len(layers) - 1

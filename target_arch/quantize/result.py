@@ -18,6 +18,8 @@ from target_arch.quantize.score import Score
 
 SCHEMA = 1
 """Of the JSON that is printed; `result.schema.json` describes it."""
+_LONGEST_NAME = 40
+"""Characters of a layer's name in a table."""
 OURS = "chosen"
 """The name of the row of the result."""
 
@@ -107,7 +109,7 @@ class QuantizedToFit:
         for each in self.layers:
             others = [f"{name} {error:.3%}" for name, error in each.errors.items() if name != each.precision]
             own = each.errors.get(each.precision, 0.0)
-            rows.append([each.layer.name, str(each.precision), f"{own:.3%}", ", ".join(others)])
+            rows.append([_short(each.layer.name), str(each.precision), f"{own:.3%}", ", ".join(others)])
         return table(rows)
 
     def _facts(self) -> str:
@@ -116,6 +118,11 @@ class QuantizedToFit:
             f"\n{self.library}, ranges by {self.setting}, {self.frames:,} frames; within {budget}\n"
             f"{self.compiled:,} models compiled, {self.combinations:,} combinations of precisions\n"
         )
+
+
+def _short(name: str) -> str:
+    """The end of a name that is long."""
+    return name if len(name) <= _LONGEST_NAME else f"…{name[1 - _LONGEST_NAME :]}"
 
 
 def _row_json(row: PricedModel) -> dict[str, Any]:

@@ -130,10 +130,7 @@ class _Search:
 
     def _score(self, content: bytes) -> Score:
         if content not in self.scores:
-            file = self.folder / f"judged{self.model.float_model.suffix}"
-            file.write_bytes(content)
-            answer = reference_for(file).answer
-            self.scores[content] = self.judge.score(lambda frame: answer(frame)[0])
+            self.scores[content] = self.judge.score(self.model.answer(content, self.folder))
         return self.scores[content]
 
     def _problem(self, base: _Candidate, limits: tuple[Limit, ...]) -> Problem:

@@ -318,7 +318,7 @@ def _choose(to: ArgumentParser) -> None:
 
 
 def _quantize(to: ArgumentParser) -> None:
-    to.add_argument("model", type=Path, metavar="MODEL", help="a float .onnx file")
+    to.add_argument("model", type=Path, metavar="MODEL", help="a float .onnx or .tflite file")
     to.add_argument(
         "--data", type=Path, required=True, metavar="PLACE",
         help="frames to calibrate and judge with: an .npz file with an array for each input, or a folder "

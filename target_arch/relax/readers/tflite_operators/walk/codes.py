@@ -3,11 +3,21 @@
 from typing import Any
 
 import tflite
+from flatbuffers.number_types import Int32Flags
 
 CODES = {value: name for name, value in vars(tflite.BuiltinOperator).items() if isinstance(value, int)}
 """The names of operators by their numbers."""
+_BUILTIN_CODE = 10
+"""Of the field in the table's list of fields."""
 
 
 def builtin_code(code: Any) -> int:
-    """The number of an operator in TFLite's schema; an old file has it in a field of one byte."""
-    return int(max(code.BuiltinCode(), code.DeprecatedBuiltinCode()))
+    """The number of an operator in TFLite's schema; an old file has it in a field of one byte alone.
+
+    What ai-edge-quantizer adds is in the new field alone, which the package `tflite` does not read where it
+    is below 127.
+    """
+    table = code._tab
+    place = table.Offset(_BUILTIN_CODE)
+    number = table.Get(Int32Flags, place + table.Pos) if place else 0
+    return int(max(number, code.DeprecatedBuiltinCode()))

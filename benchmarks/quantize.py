@@ -1,0 +1,195 @@
+"""Quantizing to fit, beside what the libraries make alone.
+
+    python -m benchmarks.quantize trained     three nets, trained here: accuracy on frames not seen before
+    python -m benchmarks.quantize exported    TFLite nets of `conformance/exported`: distances
+
+Nets are trained by PyTorch on one thread, from one seed, on data that is generated: shapes in noise,
+tones in noise, and sequences of pulses. Each is quantized within what the library's own int8 takes, within
+less than that, and within the middle between int8 and float. The first column of accuracies is on the frames that
+the quantizer had, the second on 2,000 others.
+"""
+
+import argparse
+import io
+import lzma
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from target_arch import DiagnosticError, quantize_model
+from target_arch.quantize.data import LabelledFrames
+from target_arch.quantize.result import QuantizedToFit
+from target_arch.quantize.score import Judge
+from target_arch.run.references.find import reference_for
+
+SOC = "mcu_m55"
+SEED = 3
+CLASSES = 8
+GIVEN, OTHERS = 256, 2000
+EXPORTED = Path(__file__).parents[1] / "conformance" / "exported"
+Data = tuple[np.ndarray, np.ndarray]
+
+
+def shapes(count: int, drawn: np.random.Generator) -> Data:
+    """Images [N, 1, 16, 16] of a disc, ring, square, frame, cross, saltire, bar or grid, in noise."""
+    labels = drawn.integers(0, CLASSES, count)
+    y, x = np.mgrid[0:16, 0:16].astype(np.float32)
+    images = []
+    for label in labels:
+        cx, cy, r = drawn.uniform(5, 10), drawn.uniform(5, 10), drawn.uniform(2.5, 5)
+        dx, dy = x - cx, y - cy
+        near, far = np.hypot(dx, dy), np.maximum(abs(dx), abs(dy))
+        diagonal = np.minimum(abs(dx + dy), abs(dx - dy))
+        inside = far < r
+        masks = (
+            near < r,
+            abs(near - r) < 1,
+            inside,
+            abs(far - r) < 1,
+            inside & (np.minimum(abs(dx), abs(dy)) < 1),
+            inside & (diagonal < 1.2),
+            inside & (abs(dy) < 1.2),
+            inside & ((x + y) % 2 < 1),
+        )
+        images.append(masks[label] * drawn.uniform(0.4, 1.5) + drawn.normal(0, 0.35, (16, 16)))
+    return np.array(images, np.float32)[:, None], labels
+
+
+def tones(count: int, drawn: np.random.Generator) -> Data:
+    """Signals [N, 1, 128] of one of eight frequencies with a harmonic, loud or soft, in noise."""
+    labels = drawn.integers(0, CLASSES, count)
+    time = np.arange(128) / 128
+    frequencies = 4 * 1.3 ** labels[:, None] * drawn.uniform(0.97, 1.03, (count, 1))
+    phases = drawn.uniform(0, 2 * np.pi, (count, 1))
+    signal = np.sin(2 * np.pi * frequencies * time + phases)
+    signal += 0.5 * np.sin(4 * np.pi * frequencies * time + 2 * phases)
+    loud = 10 ** drawn.uniform(-0.7, 0.5, (count, 1))
+    return ((signal + drawn.normal(0, 0.9, (count, 128))) * loud).astype(np.float32)[:, None], labels
+
+
+def pulses(count: int, drawn: np.random.Generator) -> Data:
+    """Rows [N, 64] whose class is the distance of two pulses of a sign each."""
+    labels = drawn.integers(0, CLASSES, count)
+    rows = drawn.normal(0, 0.3, (count, 64))
+    starts = drawn.integers(4, 24, count)
+    for row, label, start in zip(rows, labels, starts, strict=True):
+        row[start : start + 3] += drawn.uniform(0.8, 3)
+        row[start + 5 + 4 * label : start + 8 + 4 * label] -= drawn.uniform(0.8, 3)
+    return rows.astype(np.float32), labels
+
+
+def nets() -> Mapping[str, tuple[Any, Callable[[int, np.random.Generator], Data]]]:
+    """Nets that are not trained yet, and the data of each."""
+    from torch import nn
+
+    def around(inputs: int, outputs: int, stride: int = 1, groups: int = 1) -> list[nn.Module]:
+        convolution = nn.Conv2d(inputs, outputs, 3, stride, 1, groups=groups, bias=False)
+        return [convolution, nn.BatchNorm2d(outputs), nn.ReLU()]
+
+    separable = [*around(1, 12), *around(12, 12, 2, 12), nn.Conv2d(12, 24, 1), nn.ReLU()]
+    separable += [*around(24, 24, 2, 24), nn.Conv2d(24, 32, 1), nn.ReLU()]
+    series: list[nn.Module] = []
+    for inputs, outputs in ((1, 12), (12, 16), (16, 24)):
+        series += [nn.Conv1d(inputs, outputs, 7, 2, 3), nn.BatchNorm1d(outputs), nn.ReLU()]
+    mean, flat = nn.AdaptiveAvgPool2d(1), nn.Flatten()
+    return {
+        "shapes": (nn.Sequential(*separable, mean, flat, nn.Linear(32, CLASSES)), shapes),
+        "tones": (nn.Sequential(*series, nn.AdaptiveAvgPool1d(1), flat, nn.Linear(24, CLASSES)), tones),
+        "pulses": (
+            nn.Sequential(nn.Linear(64, 96), nn.ReLU(), nn.Linear(96, 48), nn.ReLU(), nn.Linear(48, CLASSES)),
+            pulses,
+        ),
+    }
+
+
+def trained(net: Any, data: Callable[[int, np.random.Generator], Data]) -> bytes:
+    """The ONNX file of the net, trained: the same for the same versions and processor."""
+    import torch
+
+    inputs, labels = (torch.from_numpy(each) for each in data(6000, np.random.default_rng(SEED)))
+    optimizer = torch.optim.Adam(net.parameters(), 3e-3)
+    for _ in range(25):
+        for part in torch.randperm(len(inputs)).split(100):
+            optimizer.zero_grad()
+            torch.nn.functional.cross_entropy(net(inputs[part]), labels[part]).backward()
+            optimizer.step()
+    file = io.BytesIO()
+    names = {"input_names": ["x"], "output_names": ["y"]}
+    torch.onnx.export(net.eval(), (inputs[:1],), file, dynamo=False, opset_version=17, **names)
+    return file.getvalue()
+
+
+def accuracy(content: bytes, data: Data, folder: Path) -> float:
+    """The share of frames that a model has right."""
+    file = folder / "model.onnx"
+    file.write_bytes(content)
+    answer = reference_for(file).answer
+    frames = tuple((frame[None],) for frame in data[0])
+    judged = LabelledFrames(frames=frames, labels=tuple(map(int, data[1])))
+    score = Judge(data=judged, expected=tuple(answer(frame)[0] for frame in frames)).perfect
+    return score.accuracy or 0.0
+
+
+def print_rows(name: str, within: str, result: QuantizedToFit, others: Callable[[bytes], float]) -> None:
+    """The library's rows and ours, within these limits."""
+    for row in result.rows:
+        flash = row.price.outcome.bytes.get("flash", 0)
+        seen = "" if row.score.accuracy is None else f"{row.score.accuracy:8.2%}"
+        rest = f"{others(result.content):8.2%}" if row is result.chosen and seen else " " * 8
+        time = row.price.of("latency") * 1e6
+        print(
+            f"{name:12}{within:18}{row.name:34}{seen:9}{rest:9}{row.score.distance:9.3%}{flash:10,} B"
+            f"{time:10,.1f} us  {'yes' if row.keeps else 'no'}"
+        )
+
+
+def run_trained(folder: Path) -> None:
+    """Three nets, each within three budgets."""
+    import torch
+
+    torch.manual_seed(SEED)
+    torch.set_num_threads(1)
+    drawn = np.random.default_rng(SEED + 1)
+    for name, (net, data) in nets().items():
+        content = trained(net, data)
+        inputs, labels = data(GIVEN, drawn)
+        rest = data(OTHERS, drawn)
+        np.savez(folder / "data.npz", x=inputs, labels=labels)
+        print(f"{name}: float, {accuracy(content, rest, folder):.2%} of the others")
+        first = quantize_model(content, SOC, folder / "data.npz")
+        small, large = (first.rows[number].price.outcome.bytes["flash"] for number in (1, 0))
+        for within in ("", f"flash={small - 1}B", f"flash={(small + large) // 2}B"):
+            try:
+                result = quantize_model(content, SOC, folder / "data.npz", within=[within])
+            except DiagnosticError as error:
+                print(f"{name:12}{within:18}{error}")
+                continue
+            print_rows(name, within, result, lambda made, rest=rest: accuracy(made, rest, folder))
+
+
+def run_exported(folder: Path) -> None:
+    """Nets of other exporters with random weights, on random data, within what int8 takes."""
+    drawn = np.random.default_rng(SEED)
+    for name in ("gated", "mobilenet", "tcn"):
+        file = folder / f"{name}.tflite"
+        file.write_bytes(lzma.decompress((EXPORTED / f"{name}_float.tflite.xz").read_bytes()))
+        shape = reference_for(file).inputs[0].shape
+        np.savez(folder / "data.npz", x=drawn.standard_normal((32, *shape), np.float32))
+        print_rows(name, "", quantize_model(file, SOC, folder / "data.npz"), lambda _: 0.0)
+
+
+def main() -> int:
+    """Run one of the two."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("what", choices=("trained", "exported"))
+    with tempfile.TemporaryDirectory() as folder:
+        {"trained": run_trained, "exported": run_exported}[parser.parse_args().what](Path(folder))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
