@@ -16,7 +16,8 @@ PLUG_IN = re.compile(r"(unknown|backend|port|load-process|operator-library|polic
 """Names that are joined from the kind of a plug-in."""
 NO_RULES = frozenset(
     """
-    accelerators-first ai-edge-litert apache-tvm arm-none-eabi-ar arm-none-eabi-gcc bom-ref by-area
+    accelerators-first ai-edge-litert ai-edge-quantizer
+    apache-tvm arm-none-eabi-ar arm-none-eabi-gcc bom-ref by-area
     by-conflicts
     by-length by-size by-time c-compiler c-first cortex-a53 cortex-m3 cortex-m33 cortex-m4 cortex-m55
     cortex-m7
