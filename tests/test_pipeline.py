@@ -75,6 +75,14 @@ def test_a_choice_of_division_that_there_is_not_is_refused() -> None:
     )
 
 
+def test_a_choice_of_residents_that_there_is_not_is_refused() -> None:
+    with pytest.raises(DiagnosticError) as found:
+        compile_models(ModelsRequest(models=(evolve(digits(), resident="always"),)))
+    assert str(found.value) == (
+        "resident: error: there is no choice `always` [unknown-resident]\nhint: there are: `auto`, `never`"
+    )
+
+
 def test_models_of_one_bundle_are_for_one_chip_and_port() -> None:
     wishes = {"soc": read_soc("mcu_m55"), "port": "qemu_mps2", "optimize": Goal.SIZE, "memory": {"sram": 1}}
     unlike = evolve(digits("b"), **wishes)

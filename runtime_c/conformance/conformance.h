@@ -73,12 +73,14 @@ typedef struct workload {
     uint32_t words[MAX_ITEMS];
     ta_step steps[MAX_STEPS];
     uint32_t issued[TIMELINE_COUNT];
+    uint32_t filled[TIMELINE_COUNT]; /* as `issued`, of FILLs */
 } workload;
 
 /* Each appends one step (`begin` none) and returns its index. Channel TA_TIMELINE_NONE copies
  * synchronously. */
 void begin(workload *w);
 uint32_t add_load(workload *w, uint32_t instance);
+uint32_t add_fill(workload *w, uint32_t channel, ta_ref source, ta_ref target, uint32_t bytes);
 uint32_t add_copy(workload *w, uint32_t channel, ta_ref source, ta_ref target, uint32_t bytes);
 uint32_t add_copy_2d(workload *w, uint32_t channel, ta_copy copy);
 /* out[i] = a[i] + b[i], wrapping; ADD_BYTES bytes by a C function, or `count` by an adder. */

@@ -188,6 +188,119 @@ static const char *broadcast_rows_by_dma(void)
     return NULL;
 }
 
+/* What is filled stays, run after run. */
+static const char *filled_once(void)
+{
+    begin(&w);
+    (void)add_load(&w, INSTANCE_HOST);
+    (void)add_fill(&w, TA_TIMELINE_NONE, sram(0), sram(TARGET), 64);
+    (void)add_fill(&w, TA_TIMELINE_NONE, sram(TARGET), sram(TARGET + 64), 64); /* from what is filled already */
+    (void)add_copy(&w, TA_TIMELINE_NONE, sram(TARGET + 64), sram(1024), 64);
+    for (uint32_t turn = 0; turn < 2; turn++) {
+        fill(0, 64, turn);
+        INIT(w);
+        CHECK(ta_fill(&rt) == TA_OK && same(0, TARGET, 64) && same(0, TARGET + 64, 64));
+        fill(0, 64, 7);
+        for (uint32_t run = 0; run < 2; run++) {
+            fill(1024, 64, 9);
+            CHECK(ta_run(&rt) == TA_OK && same(TARGET, 1024, 64) && !same(0, 1024, 64));
+        }
+        CHECK(ta_stop(&rt) == TA_OK);
+    }
+    return NULL;
+}
+
+/* Values of a run begin with 1 whatever init has copied. */
+static const char *filled_by_dma(void)
+{
+    begin(&w);
+    (void)add_load(&w, INSTANCE_ADDER_0);
+    (void)add_fill(&w, CHANNEL_0, sram(0), ram_0(0), 64);
+    (void)add_fill(&w, CHANNEL_1, sram(256), ram_0(256), 64);
+    (void)add_fill(&w, CHANNEL_0, ram_0(0), sram(TARGET), 64);
+    (void)add_command(&w, INSTANCE_ADDER_0, 64, ram_0(0), ram_0(256), ram_0(512));
+    (void)add_wait(&w, TIMELINE_OF(INSTANCE_ADDER_0));
+    (void)add_copy(&w, CHANNEL_0, ram_0(512), sram(1024), 64);
+    (void)add_wait(&w, CHANNEL_0);
+    fill(0, 320, 3);
+    INIT(w);
+    CHECK(ta_fill(&rt) == TA_OK && same(0, TARGET, 64));
+    for (uint32_t run = 0; run < 3; run++) {
+        fill(1024, 64, 9);
+        CHECK(ta_run(&rt) == TA_OK && is_sum(0, 256, 1024, 64));
+    }
+    return NULL;
+}
+
+static const char *bad_fills(void)
+{
+    for (uint32_t fault = 0; fault < 4; fault++) {
+        begin(&w);
+        (void)add_load(&w, INSTANCE_HOST);
+        uint32_t bad = 2;
+        (void)add_fill(&w, TA_TIMELINE_NONE, sram(0), sram(64), 64);
+        (void)add_fill(&w, TA_TIMELINE_NONE, sram(0), sram(128), 64);
+        (void)add_copy(&w, TA_TIMELINE_NONE, sram(64), sram(256), 64);
+        if (fault == 0) {
+            w.steps[1].kind = TA_STEP_COPY; /* behind a step of a run */
+        } else if (fault == 1) {
+            w.steps[2].index = w.bundle.copy_count;
+        } else if (fault == 2) {
+            w.copies[1].target = at(ARENA_CONSTANTS, 0);
+        } else {
+            w.steps[3].kind = TA_STEP_LOAD; /* LOADs are before all FILLs */
+            bad = 3;
+        }
+        CHECK(ta_init(&rt, &w.bundle, &conformance_soc, under_test.port) == TA_ERROR_ARGUMENT);
+        CHECK(rt.failed_step == bad && ta_run(&rt) == TA_ERROR_STATE);
+    }
+    return NULL;
+}
+
+static const char *bad_events_of_fills(void)
+{
+    SKIP_WITHOUT(under_test.port->copy_async, "no asynchronous copies");
+    begin(&w);
+    const uint32_t step = add_fill(&w, CHANNEL_1, sram(0), sram(64), 64);
+    w.steps[step].event.value = 2;
+    CHECK(ta_init(&rt, &w.bundle, &conformance_soc, under_test.port) == TA_ERROR_ARGUMENT && rt.failed_step == step);
+    return NULL;
+}
+
+static uint32_t made, stops;
+
+static ta_status second_copy_fails(const ta_port *port, const ta_copy *copy)
+{
+    return ++made == 2u ? TA_ERROR_DMA : under_test.port->copy(port, copy);
+}
+
+static ta_status counted_stop(const ta_port *port, uint32_t instance)
+{
+    stops++;
+    return under_test.port->stop(port, instance);
+}
+
+static const char *a_failed_fill_stops(void)
+{
+    static ta_port port;
+    port = *under_test.port;
+    SKIP_WITHOUT(port.copy && port.stop, "no copies, or no load process");
+    port.copy = second_copy_fails;
+    port.stop = counted_stop;
+    made = stops = 0;
+    begin(&w);
+    (void)add_load(&w, INSTANCE_ADDER_0);
+    (void)add_fill(&w, TA_TIMELINE_NONE, sram(0), sram(64), 64);
+    const uint32_t bad = add_fill(&w, TA_TIMELINE_NONE, sram(0), sram(128), 64);
+    const ta_status status = ta_init(&rt, &w.bundle, &conformance_soc, &port);
+    SKIP_WITHOUT(status != TA_ERROR_UNSUPPORTED, "no load process");
+    CHECK(status == TA_OK && ta_fill(&rt) == TA_ERROR_DMA && rt.failed_step == bad && stops == 1);
+    CHECK(ta_run(&rt) == TA_ERROR_STATE && ta_fill(&rt) == TA_ERROR_STATE && ta_fill(NULL) == TA_ERROR_ARGUMENT);
+    INIT(w); /* the port was closed again */
+    CHECK(ta_fill(&rt) == TA_OK && ta_run(&rt) == TA_OK);
+    return NULL;
+}
+
 const test_case copy_tests[] = {
     {"copies by the CPU: sizes and alignments", copies_by_the_cpu},
     {"overlapping copies by the CPU", overlapping_copies_by_the_cpu},
@@ -197,5 +310,10 @@ const test_case copy_tests[] = {
     {"rows by DMA, with cache duties", rows_by_dma},
     {"cache duties", cache_duties},
     {"one row many times by DMA", broadcast_rows_by_dma},
+    {"fills are made once", filled_once},
+    {"fills by DMA", filled_by_dma},
+    {"bad fills are refused", bad_fills},
+    {"bad events of fills are refused", bad_events_of_fills},
+    {"a failed fill stops the runtime", a_failed_fill_stops},
     {NULL, NULL},
 };

@@ -230,7 +230,7 @@ static const char *bad_tables(void)
     REFUSED(w.arenas[ARENA_SRAM].bytes = SRAM_BYTES - 4, TA_NO_STEP); /* ends inside a cache line */
     REFUSED(w.arenas[ARENA_SRAM].base = conformance_sram + 4, TA_NO_STEP);
     REFUSED(w.arenas[ARENA_CONSTANTS].base_const += 4, TA_NO_STEP);
-    REFUSED(w.steps[1].kind = 4, 1);
+    REFUSED(w.steps[1].kind = 5, 1);
     REFUSED(w.steps[1].kind = TA_STEP_LOAD, 1);
     REFUSED(w.steps[1].kind = TA_STEP_WAIT, 1);
     const ta_tensor tensor = {"x", {ARENA_TCM, 0}, 4};

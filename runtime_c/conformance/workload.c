@@ -21,11 +21,12 @@ void begin(workload *w)
 static uint32_t add_step(workload *w, ta_step_kind kind, uint32_t index, uint32_t timeline)
 {
     ta_step *step = &w->steps[w->bundle.step_count];
+    uint32_t *const issued = kind == TA_STEP_FILL ? w->filled : w->issued;
     step->kind = (uint32_t)kind;
     step->index = index;
     step->event.timeline = timeline;
     if (timeline != TA_TIMELINE_NONE)
-        step->event.value = kind == TA_STEP_WAIT ? w->issued[timeline] : ++w->issued[timeline];
+        step->event.value = kind == TA_STEP_WAIT ? issued[timeline] : ++issued[timeline];
     return w->bundle.step_count++;
 }
 
@@ -45,6 +46,13 @@ uint32_t add_copy_2d(workload *w, uint32_t channel, ta_copy copy)
 {
     w->copies[w->bundle.copy_count] = copy;
     return add_step(w, TA_STEP_COPY, w->bundle.copy_count++, channel);
+}
+
+uint32_t add_fill(workload *w, uint32_t channel, ta_ref source, ta_ref target, uint32_t bytes)
+{
+    const ta_copy copy = {source, target, bytes, 1, 0, 0, TA_CACHE_NONE};
+    w->copies[w->bundle.copy_count] = copy;
+    return add_step(w, TA_STEP_FILL, w->bundle.copy_count++, channel);
 }
 
 uint32_t add_copy(workload *w, uint32_t channel, ta_ref source, ta_ref target, uint32_t bytes)

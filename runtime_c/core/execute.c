@@ -46,7 +46,7 @@ static uint32_t next_on(const ta_runtime *rt, uint32_t timeline)
 {
     uint32_t step = rt->progress[timeline].cursor;
     while (rt->bundle->steps[step].event.timeline != timeline ||
-           rt->bundle->steps[step].kind == (uint32_t)TA_STEP_WAIT)
+           rt->bundle->steps[step].kind >= (uint32_t)TA_STEP_WAIT) /* or a FILL */
         step++;
     return step;
 }
@@ -169,5 +169,5 @@ ta_status ta_execute(ta_runtime *rt, uint32_t index)
         return execute_copy(rt, step);
     if (step->kind == (uint32_t)TA_STEP_DISPATCH)
         return execute_dispatch(rt, step);
-    return TA_ERROR_ARGUMENT;
+    return step->kind == (uint32_t)TA_STEP_FILL ? TA_OK : TA_ERROR_ARGUMENT; /* it was made before the first run */
 }

@@ -27,6 +27,9 @@ void ta_release(ta_runtime *runtime);
 /* ta_run, of a runtime that is claimed. */
 ta_status ta_run_claimed(ta_runtime *runtime);
 
+/* ta_fill, of a runtime that is claimed; it is not stopped after a failure. */
+ta_status ta_fill_claimed(ta_runtime *runtime);
+
 /* Execute one step that is not a LOAD. After a failure of an earlier one, `failed_step` is that one. */
 ta_status ta_execute(ta_runtime *runtime, uint32_t step);
 

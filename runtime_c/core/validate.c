@@ -21,7 +21,8 @@ typedef struct checked {
     const ta_bundle *bundle;
     const ta_soc *soc;
     const ta_port *port;
-    uint32_t issued[TA_MAX_TIMELINES]; /* asynchronous steps seen so far */
+    uint32_t issued[TA_MAX_TIMELINES]; /* asynchronous steps of a run seen so far */
+    uint32_t filled[TA_MAX_TIMELINES]; /* asynchronous FILLs */
 } checked;
 
 static ta_status need(int available)
@@ -274,14 +275,20 @@ static ta_status check_dispatch(const checked *c, const ta_step *step)
 static ta_status check_event(checked *c, const ta_step *step)
 {
     const ta_event event = step->event;
+    uint32_t *const issued = step->kind == (uint32_t)TA_STEP_FILL ? c->filled : c->issued;
     if (event.timeline == TA_TIMELINE_NONE)
         return require(step->kind != (uint32_t)TA_STEP_WAIT);
     if (event.timeline >= c->soc->timeline_count)
         return TA_ERROR_ARGUMENT;
     if (step->kind == (uint32_t)TA_STEP_WAIT)
         return require(event.value != 0u && event.value <= c->issued[event.timeline]);
-    c->issued[event.timeline]++;
-    return require(event.value == c->issued[event.timeline]);
+    issued[event.timeline]++;
+    return require(event.value == issued[event.timeline]);
+}
+
+static int is_of_init(const ta_step *step)
+{
+    return step->kind == (uint32_t)TA_STEP_LOAD || step->kind == (uint32_t)TA_STEP_FILL;
 }
 
 static ta_status check_step(checked *c, uint32_t index)
@@ -294,6 +301,11 @@ static ta_status check_step(checked *c, uint32_t index)
             return TA_ERROR_ARGUMENT; /* LOADs come first */
         status = check_load(c, step);
         break;
+    case TA_STEP_FILL:
+        if (index != 0u && !is_of_init(&c->bundle->steps[index - 1u]))
+            return TA_ERROR_ARGUMENT; /* they come before the steps of a run */
+        status = check_copy(c, step);
+        break;
     case TA_STEP_COPY: status = check_copy(c, step); break;
     case TA_STEP_DISPATCH: status = check_dispatch(c, step); break;
     case TA_STEP_WAIT: break;
@@ -304,7 +316,7 @@ static ta_status check_step(checked *c, uint32_t index)
 
 ta_status ta_validate(const ta_bundle *bundle, const ta_soc *soc, const ta_port *port, uint32_t *bad_step)
 {
-    checked c = {bundle, soc, port, {0}};
+    checked c = {bundle, soc, port, {0}, {0}};
     *bad_step = TA_NO_STEP;
     if (port->open == NULL || port->close == NULL || check_soc(soc) != TA_OK || check_tables(bundle) != TA_OK)
         return TA_ERROR_ARGUMENT;

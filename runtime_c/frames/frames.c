@@ -391,7 +391,8 @@ static int suits(const ta_pipeline *p, const ta_runtime *rt, uint32_t index, uin
     ta_step one = p->bundle->steps[index];
     ta_bundle view = *p->bundle;
     uint32_t bad_step = 0;
-    if (one.kind != like->kind || one.event.timeline != like->event.timeline || one.kind == TA_STEP_LOAD)
+    if (one.kind != like->kind || one.event.timeline != like->event.timeline || one.kind == TA_STEP_LOAD ||
+        one.kind == TA_STEP_FILL)
         return 0;
     if (p->stages[index % p->round_steps] >= p->stage_count)
         return 0;

@@ -64,10 +64,12 @@ static ta_status bring_up(ta_models *models, const ta_load *load)
     return status;
 }
 
-/* Bring up what the current model needs: where an instance has nothing, or with `replace` another program. */
+/* Bring up what the current model needs: where an instance has nothing, or with `replace` another program. Then its
+ * residents are filled, the first time, and where a new program may have left other bytes in their memories. */
 static ta_status bring_all_up(ta_models *models, int replace)
 {
     ta_runtime *rt = &models->runtime;
+    int fill = !replace;
     for (uint32_t i = 0; is_load(rt->bundle, i); i++) {
         const ta_load *load = load_of(rt->bundle, i);
         const ta_load *held = models->programs[load->instance];
@@ -78,8 +80,9 @@ static ta_status bring_all_up(ta_models *models, int replace)
             rt->failed_step = i;
             return status;
         }
+        fill = 1;
     }
-    return TA_OK;
+    return fill ? ta_fill_claimed(rt) : TA_OK;
 }
 
 /* Are the tables of every model in order, and their arenas the same? The first is ta_init's to check. */
@@ -117,7 +120,7 @@ static ta_status bring_others_up(ta_models *models)
             return status;
     }
     models->runtime.bundle = first;
-    return TA_OK;
+    return ta_fill_claimed(&models->runtime);
 }
 
 ta_status ta_models_init(ta_models *models, const ta_bundle *const *bundles, uint32_t count, const ta_soc *soc,

@@ -68,6 +68,8 @@ class CompileOptions(TypedDict, total=False):
     """Whether channels that influence no result are computed, too."""
     divide: str
     """Whether operators are divided over instances where that makes a run shorter: `auto` or `never`."""
+    resident: str
+    """Whether constants that every run would copy stay where there is room for them: `auto` or `never`."""
     costs: str | Path
     """A file of measured costs, which count instead of estimates."""
     tuning: str | Path

@@ -52,7 +52,7 @@ from target_arch.plan.memory import Budget, IoOwner, MemoryPlan
 from target_arch.plan.model import Model
 from target_arch.plan.model_pools import ModelPool, ModelPools
 from target_arch.plan.partitions import PartitionGraph
-from target_arch.plan.steps import Copy, Dispatch, Load, Step, StepOrder, Wait
+from target_arch.plan.steps import Copy, Dispatch, Fill, Load, Step, StepOrder, Wait, event_of
 from target_arch.plan.workloads.answers import TimedTasks
 from target_arch.plan.workloads.workload import PICO
 from target_arch.soc.model import SoC
@@ -62,6 +62,7 @@ SCHEMA = 2
 
 _KINDS = {
     Load: StepKind.LOAD,
+    Fill: StepKind.FILL,
     Copy: StepKind.COPY,
     Dispatch: StepKind.DISPATCH,
     Wait: StepKind.WAIT,
@@ -315,6 +316,8 @@ def execution_entry(run: Execution | None) -> ExecutionEntry | None:
         busy=run.busy,
         instances=run.instances,
         undivided=run.undivided,
+        copied=run.copied,
+        filling=run.filling,
         alone=run.alone,
         overlap=run.overlap,
         entries=tuple(map(_span, run.spans)),
@@ -377,7 +380,7 @@ def _buffers(plan: MemoryPlan) -> tuple[BufferEntry, ...]:
 
 
 def _step(number: int, step: Step) -> StepEntry:
-    event = None if isinstance(step, Load) else step.event
+    event = event_of(step)
     return StepEntry(
         number=number,
         kind=_KINDS[type(step)],

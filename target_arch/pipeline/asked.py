@@ -11,6 +11,7 @@ from target_arch.plan.division import Divide
 from target_arch.plan.inputs.time_limit import time_text
 from target_arch.plan.manifest.model import OptionsEntry
 from target_arch.plan.objective import Objective
+from target_arch.plan.resident import Resident
 from target_arch.stages.lowering.order import Wish
 from target_arch.stages.memory.planner import BEST, Planner
 
@@ -33,6 +34,7 @@ def asked_options(request: CompileRequest) -> OptionsEntry | None:
         divide=None if request.divide is Divide.NEVER else request.divide,
         objective=None if request.objective is Objective.LATENCY else request.objective,
         within=None if request.within is None else time_text(request.within),
+        resident=None if request.resident is Resident.NEVER else request.resident,
         exact=bool(request.exact) or None,
         planner=_planner(request.planner),
     )

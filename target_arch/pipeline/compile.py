@@ -42,6 +42,7 @@ from target_arch.pipeline.resolve import (
     require_goal,
     require_io,
     require_objective,
+    require_resident,
     rules,
     whole,
 )
@@ -53,6 +54,7 @@ from target_arch.plan.memory import IoOwner
 from target_arch.plan.model import Model
 from target_arch.plan.model_pools import ModelPools, Sharing
 from target_arch.plan.partitions import PartitionGraph
+from target_arch.plan.resident import Resident
 from target_arch.plan.workloads.answers import TimedTasks
 from target_arch.registry.plug_ins import PlugIns
 from target_arch.relax.importer import import_model
@@ -70,8 +72,8 @@ from target_arch.stages.division.graphs import DividedGraphs, as_placed
 from target_arch.stages.errors import DoesNotFitError, PlacementError
 from target_arch.stages.lowering.ladder import lower_in_order
 from target_arch.stages.lowering.order import lowering_order
-from target_arch.stages.memory.model_pools import model_pools, reduced
-from target_arch.stages.memory.multi_model import pack_models
+from target_arch.stages.memory.model_pools import model_pools, needed_in_turn, reduced, taken_by_others
+from target_arch.stages.memory.multi_model import excess, pack_models
 from target_arch.stages.placement.aims import PLAIN, PlacementTrial
 from target_arch.stages.placement.grouping import Grouping
 from target_arch.stages.placement.place import place
@@ -162,6 +164,8 @@ class PreparedModel:
     reuse: Reuse = field(repr=False)
     shared: MutableMapping[object, Any] = field(repr=False)
     """What backends keep for this model whatever the chip."""
+    held: Mapping[str, int] = field(factory=dict, repr=False)
+    """By memory the bytes that other models need there in their turns, and that no constant may keep."""
 
 
 def prepare(request: CompileRequest, reuse: Reuse | None = None) -> PreparedModel:
@@ -228,16 +232,55 @@ def _on_fewer_composites(
 def _pack(
     prepared: Sequence[PreparedModel], asked: ModelsRequest, *, advised: bool = True
 ) -> tuple[Lowered, ...]:
-    """Every model planned, such that all fit the chip together."""
+    """Every model planned, such that all fit the chip together. Constants of several are resident where all
+    of them leave room; those of a workload, whose answers are times of runs that copy, are not.
+    """
     request, arenas, workload = prepared[0].request, asked.arenas, asked.workload
-    return pack_models(
+    without = prepared if len(prepared) == 1 else tuple(map(_copying, prepared))
+    lowered = pack_models(
         available(request),
         tuple(each.model.name for each in prepared),
         arenas,
-        lambda number, taken: plan(prepared[number], reduced(request.soc, taken), advised=advised),
+        lambda number, taken: plan(without[number], reduced(request.soc, taken), advised=advised),
         whole(request),
         None if workload is None else may_be_apart(workload),
     )
+    if len(prepared) == 1 or workload is not None:
+        return lowered
+    return _with_residents(prepared, lowered, arenas)
+
+
+def _copying(prepared: PreparedModel) -> PreparedModel:
+    return evolve(prepared, request=evolve(prepared.request, resident=Resident.NEVER))
+
+
+def _with_residents(
+    prepared: Sequence[PreparedModel], lowered: Sequence[Lowered], arenas: Sharing
+) -> tuple[Lowered, ...]:
+    """The models, each with constants resident in what all others leave, where that is faster."""
+    made = list(lowered)
+    for number, ready in enumerate(prepared):
+        if ready.request.resident is Resident.NEVER or not made[number].copies_constants:
+            continue
+        soc, others = ready.request.soc, [each.memory for each in made if each is not made[number]]
+        held = needed_in_turn(soc, others, arenas)
+        chip = reduced(soc, taken_by_others(soc, others, arenas))
+        try:
+            found = plan(evolve(ready, held=held), chip, advised=False)
+        except (DoesNotFitError, PlacementError):
+            continue
+        tried = [found if place == number else each for place, each in enumerate(made)]
+        if found.makespan < made[number].makespan and not _excess(prepared, tried, arenas):
+            made = tried
+    return tuple(made)
+
+
+def _excess(
+    prepared: Sequence[PreparedModel], lowered: Sequence[Lowered], arenas: Sharing
+) -> Mapping[str, int]:
+    request = prepared[0].request
+    plans = {one.model.name: each.memory for one, each in zip(prepared, lowered, strict=True)}
+    return excess(available(request), whole(request), model_pools(request.soc, plans, arenas))
 
 
 def emit_inputs(
@@ -369,6 +412,7 @@ def _setting(request: CompileRequest, backends: Mapping[str, Backend]) -> Settin
     require_goal(request)
     require_divide(request)
     require_objective(request)
+    require_resident(request)
     setting = Setting.of(
         available(request),
         backends,
@@ -378,12 +422,12 @@ def _setting(request: CompileRequest, backends: Mapping[str, Backend]) -> Settin
         request.optimize,
         request.io,
     )
-    return evolve(setting, objective=request.objective, within=request.within)
+    return evolve(setting, objective=request.objective, within=request.within, resident=request.resident)
 
 
 def _lower(prepared: PreparedModel, *, advised: bool = True) -> Lowered:
     """Unless `advised`, a refusal has no hint."""
-    setting = _setting(prepared.request, prepared.backends)
+    setting = evolve(_setting(prepared.request, prepared.backends), held=prepared.held)
     request, backends, model = prepared.request, prepared.backends, prepared.model
     wishes = rules(request)
 

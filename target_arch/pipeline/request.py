@@ -13,6 +13,7 @@ from target_arch.plan.inputs.shapes import AS_IN_FILE, InputShapes
 from target_arch.plan.memory import IoOwner, io_owner
 from target_arch.plan.model_pools import Sharing, sharing
 from target_arch.plan.objective import Objective, objective
+from target_arch.plan.resident import Resident, resident
 from target_arch.plan.tuning import NOTHING_TUNED, Tuning
 from target_arch.plan.workloads.workload import Workload
 from target_arch.registry.plug_ins import PlugIns
@@ -41,7 +42,8 @@ class CompileRequest:
     `optimize` is the goal for the generated code. `io` says whose the bytes of model inputs and
     outputs are: with `caller` they are in no arena, and every run is given their addresses. With `keep_dead`
     channels that no result depends on are computed, too. `constants` is the form that constants have.
-    `divide` says whether operators may be divided over instances.
+    `divide` says whether operators may be divided over instances, `resident` whether constants may stay where
+    a run would copy them to.
     `passes` are TVM's, for the Relax program of the model.
     `frames` is how many frames may be in flight, `auto` for as many as make results come faster; without it
     the bundle has no functions for that. `objective` is what placement makes least; for throughput `frames`
@@ -79,6 +81,7 @@ class CompileRequest:
     divide: Divide = field(default=Divide.NEVER, converter=divide)
     objective: Objective = field(default=Objective.LATENCY, converter=objective)
     within: float | None = None
+    resident: Resident = field(default=Resident.NEVER, converter=resident)
 
 
 @frozen(kw_only=True)

@@ -21,6 +21,7 @@ from target_arch.plan.memory import IoOwner
 from target_arch.plan.model import model_name
 from target_arch.plan.model_pools import Sharing
 from target_arch.plan.objective import Objective
+from target_arch.plan.resident import Resident
 from target_arch.soc.costs import NOTHING_MEASURED, Costs
 from target_arch.soc.files.cost_file import read_costs
 from target_arch.soc.model import MemoryMode, SoC
@@ -156,6 +157,13 @@ def require_objective(request: CompileRequest) -> None:
         raise refusal("unknown-objective", "objective", f"there is no objective `{request.objective}`", hint)
     if request.within is not None and not request.within > 0:
         raise bad_limit(f"{request.within:g} s")
+
+
+def require_resident(request: CompileRequest) -> None:
+    """DiagnosticError for a choice of residents that there is not."""
+    if not isinstance(request.resident, Resident):
+        hint = name_hint(request.resident, Resident, "there are")
+        raise refusal("unknown-resident", "resident", f"there is no choice `{request.resident}`", hint)
 
 
 def require_io(request: CompileRequest) -> None:

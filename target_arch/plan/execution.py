@@ -40,9 +40,10 @@ class Execution:
     engine. `division_bound` holds for any division of the same operators over the instances that accept them,
     with copies for nothing: 0 where no costs are known. `busy` of the `instances` of the chip compute at a
     time, on average over the run. `alone` is the makespan with one partition after the other, as they were
-    placed; `undivided` that of the run before operators were divided, 0 where none is; `overlap` lists the
-    steps that run at the same time, and those that do not for lack of memory. `spans` are those in which
-    something is busy, `waits` those in which the host stands still.
+    placed; `undivided` that of the run before operators were divided, 0 where none is; `copied` that of the
+    run which copies all constants, 0 where none is resident, and `filling` the time in which `init` copies
+    those that are; `overlap` lists the steps that run at the same time, and those that do not for lack of
+    memory. `spans` are those in which something is busy, `waits` those in which the host stands still.
 
     Raises DiagnosticError for a run that takes less than a bound: one of the two is wrong.
     """
@@ -55,6 +56,8 @@ class Execution:
     busy: float = 0.0
     instances: int = 1
     undivided: float = 0.0
+    copied: float = 0.0
+    filling: float = 0.0
     spans: tuple[Activity, ...] = field(repr=False)
     waits: tuple[Activity, ...] = field(default=(), repr=False)
 

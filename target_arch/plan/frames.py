@@ -74,7 +74,7 @@ class FramePipeline:
 
     @property
     def loads(self) -> int:
-        """The number of Loads before the first round."""
+        """The number of Loads and Fills before the first round."""
         return len(self.order.steps) - self.rounds * len(self.stages)
 
     @property

@@ -12,11 +12,11 @@ from target_arch.plan.costs_used import CostsUsed
 from target_arch.plan.execution import Execution
 from target_arch.plan.frames import FramePipeline
 from target_arch.plan.kernels import Kernel
-from target_arch.plan.memory import Arena, Budget, MemoryPlan
+from target_arch.plan.memory import Arena, Budget, BufferKind, MemoryPlan
 from target_arch.plan.model import Model
 from target_arch.plan.orders import LoweringOrder
 from target_arch.plan.partitions import PartitionGraph
-from target_arch.plan.steps import StepOrder
+from target_arch.plan.steps import Copy, StepOrder
 
 
 class AttemptKind(StrEnum):
@@ -93,6 +93,18 @@ class Lowered:
             bounds=_larger(own.bounds, other.bounds),
             shared=_larger(own.shared, other.shared),
         )
+
+    @property
+    def makespan(self) -> float:
+        """The seconds of a simulated run; 0 where there is none."""
+        return 0.0 if self.execution is None else self.execution.makespan
+
+    @property
+    def copies_constants(self) -> bool:
+        """Whether a run copies constants."""
+        kinds = {buffer.name: buffer.kind for buffer in self.plan.buffers}
+        copies = (step for step in self.steps.steps if isinstance(step, Copy))
+        return any(kinds[copy.source.of] is BufferKind.CONSTANT for copy in copies)
 
     @property
     def model(self) -> Model:

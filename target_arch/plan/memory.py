@@ -30,7 +30,8 @@ def io_owner(text: str) -> IoOwner | str:
 
 class BufferKind(StrEnum):
     """The content of a buffer: a model input or output, another tensor that the model computes, constants,
-    bytes that one kernel needs for itself, a state as a run finds it, or the value that the run leaves there.
+    bytes that one kernel needs for itself, a state as a run finds it, the value that the run leaves there, or
+    constants that were copied there at `init` and stay.
     """
 
     INPUT = "input"
@@ -40,11 +41,12 @@ class BufferKind(StrEnum):
     LOCAL = "local"
     STATE = "state"
     NEXT = "next state"
+    RESIDENT = "resident"
 
     @property
     def settled(self) -> bool:
-        """True where its bytes are never free: those of constants and states."""
-        return self in (BufferKind.CONSTANT, BufferKind.STATE, BufferKind.NEXT)
+        """True where its bytes are never free: those of constants, states and residents."""
+        return self in (BufferKind.CONSTANT, BufferKind.STATE, BufferKind.NEXT, BufferKind.RESIDENT)
 
 
 def _kind(text: str) -> BufferKind:
@@ -57,13 +59,15 @@ _CALLER = ".caller."
 @frozen(order=True, cache_hash=True)
 class Arena:
     """The static run of bytes that a bundle carves from a memory: `sram`; `constant`, `ddr.constants` for the
-    read-only part that the linker fills; `state`, `sram.states` for what lives from run to run. With
-    `caller`, the name of an input or output, `sram.caller.x`: its bytes are the caller's, wherever in that
-    memory they are. In the order of its text, as names of memories are identifiers.
+    read-only part that the linker fills; `state`, `sram.states` for what lives from run to run; `resident`,
+    `tcm.residents` for constants that `init` copies there. With `caller`, the name of an input or output,
+    `sram.caller.x`: its bytes are the caller's, wherever in that memory they are. In the order of its text,
+    as names of memories are identifiers.
     """
 
     memory: str
     state: bool = field(default=False, kw_only=True)
+    resident: bool = field(default=False, kw_only=True)
     constant: bool = field(default=False, kw_only=True)
     caller: str = field(default="", kw_only=True)
 
@@ -73,24 +77,30 @@ class Arena:
         lent = name.removeprefix(f"{memory}{_CALLER}")
         if lent != name:
             return cls(memory, caller=lent)
-        found = (cls(memory, constant=True), cls(memory, state=True))
+        found = (cls(memory, constant=True), cls(memory, state=True), cls(memory, resident=True))
         return next((each for each in found if str(each) == name), cls(memory))
 
     @property
     def shareable(self) -> bool:
         """True where bytes are free when a run is over, so that another model may have them in its turn."""
-        return not (self.constant or self.state or self.caller)
+        return not (self.constant or self.state or self.resident or self.caller)
 
     def __str__(self) -> str:
         if self.caller:
             return f"{self.memory}{_CALLER}{self.caller}"
-        return self.memory + (".constants" if self.constant else ".states" if self.state else "")
+        parts = {".constants": self.constant, ".states": self.state, ".residents": self.resident}
+        return self.memory + next((part for part, there in parts.items() if there), "")
 
 
 @cache
 def _arena(memory: str, kind: BufferKind, caller: str) -> Arena:
-    constant = kind is BufferKind.CONSTANT
-    return Arena(memory, state=kind.settled and not constant, constant=constant, caller=caller)
+    return Arena(
+        memory,
+        state=kind in (BufferKind.STATE, BufferKind.NEXT),
+        constant=kind is BufferKind.CONSTANT,
+        resident=kind is BufferKind.RESIDENT,
+        caller=caller,
+    )
 
 
 @frozen(kw_only=True)

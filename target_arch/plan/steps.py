@@ -1,8 +1,8 @@
-"""The steps of a bundle: Load, Copy, Dispatch and Wait, in a total order, over logical buffers.
+"""The steps of a bundle: Load, Fill, Copy, Dispatch and Wait, in a total order, over logical buffers.
 
 Events: every asynchronous step runs on a *timeline* (a DMA channel such as `axi_dma.0`, or an instance such
 as `fpga_conv2d[1]`), in order. The n-th asynchronous step of a run on a timeline completes value n of it
-(counted from 1).
+(counted from 1); fills, which belong to no run, are counted by themselves.
 """
 
 from attrs import field, frozen
@@ -45,6 +45,15 @@ class Copy:
 
 
 @frozen(kw_only=True)
+class Fill:
+    """Copy constants to where they stay. Executed by `init`, after all loads and before any other step; the
+    copy is over before the next one begins.
+    """
+
+    copy: Copy
+
+
+@frozen(kw_only=True)
 class Dispatch:
     """Start a call on an instance.
 
@@ -67,7 +76,14 @@ class Wait:
     event: Event
 
 
-Step = Load | Copy | Dispatch | Wait
+Step = Load | Fill | Copy | Dispatch | Wait
+
+
+def event_of(step: Step) -> Event | None:
+    """The event that a step signals or waits for."""
+    if isinstance(step, Load):
+        return None
+    return step.copy.event if isinstance(step, Fill) else step.event
 
 
 @frozen(kw_only=True)
@@ -95,6 +111,11 @@ class StepOrder:
     inputs: tuple[tuple[str, str], ...]
     outputs: tuple[tuple[str, str], ...]
     states: tuple[StateBuffers, ...] = ()
+
+    @property
+    def at_init(self) -> tuple[Load | Fill, ...]:
+        """The steps that `init` executes."""
+        return tuple(step for step in self.steps if isinstance(step, Load | Fill))
 
 
 @frozen(kw_only=True)

@@ -12,6 +12,7 @@ from target_arch.plan.memory import IoOwner
 from target_arch.plan.model import Model
 from target_arch.plan.objective import Objective
 from target_arch.plan.regions.region import Striping
+from target_arch.plan.resident import Resident
 from target_arch.soc.costs import NOTHING_MEASURED, Costs
 from target_arch.soc.model import MemoryMode, SoC
 from target_arch.stages.memory.planner import BEST, Planner
@@ -26,7 +27,9 @@ class Setting:
     of the port and the bytes of other models. `codegens` are by instance name; `chains` are the instances
     whose backend lowers whole chains of operators. `costs` are measured costs, `planner` makes the memory
     plan, `io` says whose the bytes of model inputs and outputs are. `objective` is what placement makes
-    least, `within` the seconds that a run may take with it; None without a limit.
+    least, `within` the seconds that a run may take with it; None without a limit. `resident` says whether
+    constants may stay where they are copied to, `held` by memory the bytes that other models need there in
+    their turn.
     """
 
     soc: SoC = field(repr=False)
@@ -39,6 +42,8 @@ class Setting:
     io: IoOwner = IoOwner.ARENA
     objective: Objective = Objective.LATENCY
     within: float | None = None
+    resident: Resident = Resident.NEVER
+    held: Mapping[str, int] = field(factory=dict, repr=False)
     regions: Mapping[str, Callable[[Model], Striping]] = field(factory=dict, repr=False)
     """By instance, the ways to run neighbours of a model as one call."""
 

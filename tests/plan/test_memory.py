@@ -15,16 +15,18 @@ ROOT = Path(target_arch.__file__).parent
 _FIRST, _REST = string.ascii_letters + "_", string.ascii_letters + string.digits + "_"
 NAMES = st.builds(str.__add__, st.sampled_from(_FIRST), st.text(_REST, max_size=4))
 """Names of memories: identifiers of C, as SoC files must have them."""
-KINDS = st.sampled_from(({}, {"constant": True}, {"state": True}))
+KINDS = st.sampled_from(({}, {"constant": True}, {"state": True}, {"resident": True}))
 ARENAS = st.builds(lambda name, kind: Arena(name, **kind), NAMES, KINDS)
 
 
 @pytest.mark.parametrize("kind", BufferKind)
-def test_constants_and_states_have_an_arena_of_their_own(kind: BufferKind) -> None:
+def test_constants_states_and_residents_have_an_arena_of_their_own(kind: BufferKind) -> None:
     buffer = Buffer(name="b", kind=kind, memory="sram", bytes=4, alignment=4, first=0, last=0)
     constant, state = kind is BufferKind.CONSTANT, kind in (BufferKind.STATE, BufferKind.NEXT)
-    assert buffer.arena == Arena("sram", state=state, constant=constant)
-    assert str(buffer.arena) == "sram" + (".constants" if constant else ".states" if state else "")
+    resident = kind is BufferKind.RESIDENT
+    assert buffer.arena == Arena("sram", state=state, constant=constant, resident=resident)
+    part = ".constants" if constant else ".states" if state else ".residents" if resident else ""
+    assert str(buffer.arena) == f"sram{part}"
     assert buffer.arena.shareable == (not kind.settled)
 
 

@@ -20,7 +20,7 @@ static const ta_bundle *const both[] = {&first.bundle, &second.bundle};
 static ta_port port;
 static const uint8_t program_a[] = "program a", program_b[] = "program b", common[] = "both", twin[] = "both";
 static const uint8_t *held[INSTANCE_COUNT], *ran[INSTANCE_COUNT];
-static uint32_t loads, stops, running;
+static uint32_t loads, stops, running, fills;
 static ta_status load_answers, stop_answers, inner_run, inner_stop;
 
 static ta_status load(const ta_port *self, uint32_t instance, const uint8_t *image, uint32_t bytes)
@@ -58,6 +58,13 @@ static ta_status write32(const ta_port *self, uint32_t instance, uint32_t offset
     if (offset == 4u * ADDER_START_REGISTER)
         ran[instance] = held[instance];
     return ta_port_host.mmio_write32(&ta_port_host, instance, offset, value);
+}
+
+static ta_status counted_copy(const ta_port *self, const ta_copy *copy)
+{
+    (void)self;
+    fills++;
+    return ta_port_host.copy(&ta_port_host, copy);
 }
 
 static void program(workload *w, uint32_t instance, const uint8_t *image, uint32_t bytes)
@@ -110,6 +117,34 @@ static int runs(uint32_t model, const uint8_t *own, uint32_t seed)
     ran[INSTANCE_ADDER_0] = NULL;
     return ta_models_run(&models, model) == TA_OK && is_sum(0, 256, out, 64) && is_sum(0, 256, out + 64, 64) &&
            ran[INSTANCE_ADDER_0] == own && ran[INSTANCE_ADDER_1] == common;
+}
+
+/* A new program may leave anything in the memories of its instance: residents are filled again. */
+static const char *residents(void)
+{
+    static const ta_models none;
+    (void)begin_both(program_b);
+    CHECK(ta_models_stop(&models) == TA_OK);
+    for (uint32_t i = 0; i < 2; i++) {
+        workload *w = i == 0 ? &first : &second;
+        begin(w);
+        w->bundle.arenas = first.arenas;
+        program(w, INSTANCE_ADDER_0, i == 0 ? program_a : program_b, sizeof program_a);
+        (void)add_fill(w, TA_TIMELINE_NONE, sram(0), sram(4096 + 64 * i), 64);
+        (void)add_fill(w, TA_TIMELINE_NONE, sram(0), sram(5120 + 64 * i), 64);
+    }
+    fill(0, 64, 5);
+    models = none;
+    fills = 0;
+    port.copy = counted_copy;
+    CHECK(ta_models_init(&models, both, 2, &conformance_soc, &port) == TA_OK && fills == 4);
+    CHECK(same(0, 4096, 64) && same(0, 5120 + 64, 64));
+    CHECK(ta_models_run(&models, 0) == TA_OK && fills == 4);
+    CHECK(ta_models_run(&models, 1) == TA_OK && fills == 6);
+    CHECK(ta_models_run(&models, 1) == TA_OK && fills == 6);
+    CHECK(ta_models_run(&models, 0) == TA_OK && fills == 8);
+    CHECK(ta_models_stop(&models) == TA_OK);
+    return NULL;
 }
 
 static const char *alternating(void)
@@ -209,7 +244,8 @@ int main(void)
                                {"one program", one_program},
                                {"a load fails", a_load_fails},
                                {"init fails", init_fails},
-                               {"wrong tables", wrong_tables}};
+                               {"wrong tables", wrong_tables},
+                               {"residents", residents}};
     int failures = 0;
     for (const char *const *mode = under_test.modes; *mode != NULL; mode++)
         for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++) {

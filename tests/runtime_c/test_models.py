@@ -18,7 +18,7 @@ from tests.runtime_c.test_conformance import (
 )
 
 HERE = Path(__file__).parent
-TESTS = ("alternating", "re-entry", "one program", "a load fails", "init fails", "wrong tables")
+TESTS = ("alternating", "re-entry", "one program", "a load fails", "init fails", "wrong tables", "residents")
 
 
 @pytest.mark.parametrize("compiler", sorted(COMPILERS))

@@ -135,10 +135,13 @@ typedef enum ta_step_kind {
     TA_STEP_LOAD = 0,
     TA_STEP_COPY = 1,
     TA_STEP_DISPATCH = 2,
-    TA_STEP_WAIT = 3
+    TA_STEP_WAIT = 3,
+    TA_STEP_FILL = 4
 } ta_step_kind;
 
-/* One step. `index` is into the bundle's table of that kind (loads, copies, dispatches), unused for WAIT.
+/* One step. `index` is into the bundle's table of that kind (loads, copies, dispatches), unused for WAIT. A FILL is
+ * a copy that ta_fill executes, once: constants stay where it puts them. It is over before the next step begins, and
+ * FILLs are no steps of a run: their values are counted by themselves.
  * `event` is what an asynchronous step signals, and what a WAIT waits for; its timeline is
  * TA_TIMELINE_NONE for a LOAD, a synchronous copy and a dispatch to the host. A dispatch to any other
  * instance is on that instance's timeline. */
@@ -154,7 +157,7 @@ typedef struct ta_tensor {
     uint32_t bytes;
 } ta_tensor;
 
-/* Everything a compiled model is, besides its kernels. Steps of kind LOAD come first. */
+/* Everything a compiled model is, besides its kernels. Steps of kind LOAD come first, then those of kind FILL. */
 typedef struct ta_bundle {
     uint32_t abi_version; /* TA_ABI_VERSION */
     uint32_t reserved;

@@ -65,6 +65,12 @@ typedef struct ta_runtime {
  *   any                    of the port's load and start */
 ta_status ta_init(ta_runtime *runtime, const ta_bundle *bundle, const ta_soc *soc, const ta_port *port);
 
+/* Execute the FILL steps of a bundle that has some, after ta_init and before the first run: constants are copied to
+ * where they stay. Each is over when the next begins. On failure the runtime is stopped, and `failed_step` the FILL.
+ *   TA_ERROR_STATE  not ready; nothing was changed
+ *   any             of a copy, as of ta_run */
+ta_status ta_fill(ta_runtime *runtime);
+
 /* Execute every step but the LOADs, once. The inputs must be in place (ta_bundle.inputs say where); on
  * success the outputs are, and nothing is in flight. May be repeated forever. On failure `failed_step` is
  * the step that failed, or whose event failed or did not come; the outputs are undefined. Before it

@@ -85,6 +85,8 @@ def _run(model: ModelEntry) -> str:
         busy=simulated.busy,
         instances=simulated.instances,
         undivided=simulated.undivided,
+        copied=simulated.copied,
+        filling=simulated.filling,
         alone=simulated.alone,
         overlap=simulated.overlap,
         spans=(),

@@ -27,6 +27,7 @@ from target_arch.plan.goal import Goal
 from target_arch.plan.memory import IoOwner
 from target_arch.plan.model_pools import Sharing
 from target_arch.plan.objective import Objective
+from target_arch.plan.resident import Resident
 from target_arch.soc import SoC
 
 if TYPE_CHECKING:
@@ -247,6 +248,13 @@ PLAN = (
         help="auto: operators are computed in slices, by several instances or piece by piece, where that "
         "makes the simulated run shorter (default: never)",
         argument={"choices": tuple(Divide), "default": Divide.NEVER},
+    ),
+    OptionRow(
+        name="resident",
+        flag="--resident",
+        help="auto: constants that every run would copy are copied once, by init, and stay, where memories "
+        "have room for them (default: never)",
+        argument={"choices": tuple(Resident), "default": Resident.NEVER},
     ),
     OptionRow(
         name="optimize",

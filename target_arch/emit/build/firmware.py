@@ -138,7 +138,7 @@ def simulated_sizes(inputs: EmitInputs, arenas: Iterable[EmittedArena]) -> dict[
     used: dict[str, int] = {}
     for arena in arenas:
         if not arena.visible:
-            used[arena.pool.memory] = max(used.get(arena.pool.memory, 0), arena.bytes)
+            used[arena.pool.memory] = max(used.get(arena.pool.memory, 0), arena.start + arena.bytes)
     return {name: round_up(size, ALIGNMENT if name in shared else 16) for name, size in used.items()}
 
 

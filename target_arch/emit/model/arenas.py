@@ -3,10 +3,10 @@
 An arena that only one model uses exists once per model; an arena that models use in turn exists once.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from struct import pack
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from target_arch.emit.model.inputs import EmitInputs, Member
 from target_arch.emit.text.names import identifier
@@ -33,6 +33,8 @@ class EmittedArena:
     bytes: int
     alignment: int
     buffers: tuple[tuple[int, Buffer], ...] = field(repr=False)
+    start: int = 0
+    """Where it begins in a memory that the host does not see: behind those before it."""
 
 
 @frozen(kw_only=True)
@@ -67,7 +69,16 @@ def arenas(inputs: EmitInputs) -> tuple[EmittedArena, ...]:
     for pool in inputs.pools.pools:
         owners = [number for number, member in enumerate(inputs.members) if _held(member, pool)]
         found += [_arena(inputs, pool, number) for number in (owners[:1] if pool.overlaid else owners)]
-    return tuple(found)
+    return tuple(_apart(found))
+
+
+def _apart(every: Sequence[EmittedArena]) -> Iterator[EmittedArena]:
+    """The arenas, those that the host does not see one behind the other in their memory."""
+    ends: dict[str, int] = {}
+    for arena in every:
+        start = round_up(ends.get(arena.pool.memory, 0), arena.alignment)
+        yield arena if arena.visible else evolve(arena, start=start)
+        ends[arena.pool.memory] = start + arena.bytes
 
 
 def placed(inputs: EmitInputs, member: Member, every: Sequence[EmittedArena]) -> Arenas:

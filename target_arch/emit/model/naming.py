@@ -1,7 +1,7 @@
 """Names in tables: the macros of the SoC header, and a step in words for its comment."""
 
 from target_arch.emit.model.inputs import EmitInputs, Member
-from target_arch.plan.steps import Copy, Dispatch, Event, Load, Step
+from target_arch.plan.steps import Copy, Dispatch, Event, Fill, Load, Step
 from target_arch.soc import numbering
 
 
@@ -45,6 +45,9 @@ def describe(step: Step) -> str:
     match step:
         case Load():
             return f"load {step.instance} ({step.process})"
+        case Fill():
+            copy = step.copy
+            return f"fill {copy.target} from {copy.source} by {copy.engine}{_signals(copy.event)}"
         case Copy():
             return f"copy {step.source} -> {step.target} by {step.engine}{_signals(step.event)}"
         case Dispatch():

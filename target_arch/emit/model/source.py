@@ -23,6 +23,7 @@ from target_arch.emit.model.states import reset_body, reset_signature
 from target_arch.emit.model.steps import abi_guard
 from target_arch.emit.model.weights import EmittedWeights, address_macros, weights_checks, weights_functions
 from target_arch.emit.text.emitter import Emitter
+from target_arch.plan.steps import Fill
 
 
 @frozen(kw_only=True)
@@ -141,7 +142,7 @@ def _init(inputs: EmitInputs, runtime: _Runtime, weights: Sequence[EmittedWeight
     resets = [f"{member.stem}_reset();" for member in inputs.members if member.model.states]
     starts = [f"ta_host_simulate(&{simulation_symbol(inputs)})"] if inputs.port.hosted.simulates else []
     integrity = f"ta_integrity_init(&integrity, seals, {len(_sealed(inputs))}, port)"
-    calls = [*weights_checks(inputs, weights), integrity, *starts, runtime.init]
+    calls = [*weights_checks(inputs, weights), integrity, *starts, runtime.init, *_fills(inputs)]
     begin = [f"ta_status status = {calls[0]};"]
     begin += ["if (status != TA_OK)", f"    {runtime.value}.failed_step = TA_NO_STEP;"]
     for call in calls[1:]:
@@ -149,6 +150,12 @@ def _init(inputs: EmitInputs, runtime: _Runtime, weights: Sequence[EmittedWeight
     begin += [line for member in inputs.members if member.lowered.frames for line in frames.init(member)]
     failed = ("if (status != TA_OK)", "    return status;")
     return (*begin, *failed, *resets, "return TA_OK;") if resets else (*begin, "return status;")
+
+
+def _fills(inputs: EmitInputs) -> list[str]:
+    """The call that fills residents; `ta_models_init` makes those of several models itself."""
+    steps = (step for member in inputs.members for step in member.lowered.steps.steps)
+    return ["ta_fill(&runtime)"] if not inputs.several and any(isinstance(s, Fill) for s in steps) else []
 
 
 def _sealed(inputs: EmitInputs) -> list[str]:

@@ -25,7 +25,7 @@ from target_arch.emit.text.sections import define_section, section_macro
 from target_arch.plan.constants_form import ConstantsForm
 from target_arch.plan.frames import FramePipeline
 from target_arch.plan.kernels import Slice
-from target_arch.plan.steps import Copy, Dispatch, Event, Load, Step, StepOrder
+from target_arch.plan.steps import Copy, Dispatch, Event, Fill, Load, Step, StepOrder, Wait, event_of
 from target_arch.soc import numbering
 from target_arch.soc.words import CacheDuty
 
@@ -43,6 +43,15 @@ _CACHE_BITS = {
     CacheDuty.CLEAN_AND_INVALIDATE: 3,
 }
 _NO_TIMELINE = 0xFFFFFFFF
+
+_TABLES: Mapping[type[Step], str] = {
+    Load: "loads",
+    Copy: "copies",
+    Dispatch: "dispatches",
+    Wait: "",
+    Fill: "copies",
+}
+"""Kinds of steps in the order of `ta_step_kind`, with the table that each has its index into."""
 
 
 def arenas_symbol(inputs: EmitInputs) -> str:
@@ -158,10 +167,6 @@ def _contiguous(slice: Slice) -> bool:
     return slice.rows == 1 or slice.stride == slice.row_bytes
 
 
-def _numbered(steps: StepOrder, kind: type[Load] | type[Copy] | type[Dispatch]) -> list[tuple[int, Step]]:
-    return [(number, step) for number, step in enumerate(steps.steps) if isinstance(step, kind)]
-
-
 def _arena_table(out: Emitter, inputs: EmitInputs, every: Sequence[EmittedArena], declaration: str) -> None:
     """The bytes of every arena that the host sees, and the table of all; `declaration` is its beginning."""
     backed = [a for a in every if a.visible and not (a.pool.constant or a.pool.caller)]
@@ -174,7 +179,7 @@ def _arena_table(out: Emitter, inputs: EmitInputs, every: Sequence[EmittedArena]
     lent = [arena.name for arena in every if arena.pool.caller]
     bases = [_bases(arena, lent, inputs.constants) for arena in every]
     rows = [
-        f"{{{macro(inputs, 'MEMORY', arena.pool.memory)}, 0, {arena.bytes}, {bases[number]}}},"
+        f"{{{macro(inputs, 'MEMORY', arena.pool.memory)}, {arena.start}, {arena.bytes}, {bases[number]}}},"
         f" /* {number}: {comment(arena.name)} */"
         for number, arena in enumerate(every)
     ]
@@ -245,34 +250,34 @@ def _copies(out: Emitter, steps: StepOrder, arenas: Arenas) -> bytes:
     """The table, and the bytes that it has."""
     rows, packed = [], b""
     for number, step in enumerate(steps.steps):
-        if isinstance(step, Copy):
-            source = arenas.ref(step.source.of, step.source.offset)
-            target = arenas.ref(step.target.of, step.target.offset)
-            numbers = copy_shape(step)
-            packed += arenas.packed(step.source.of, step.source.offset)
-            packed += arenas.packed(step.target.of, step.target.offset)
-            packed += pack("<5I", *numbers, _CACHE_BITS[step.cache])
+        copy = step.copy if isinstance(step, Fill) else step
+        if isinstance(copy, Copy):
+            source = arenas.ref(copy.source.of, copy.source.offset)
+            target = arenas.ref(copy.target.of, copy.target.offset)
+            numbers = copy_shape(copy)
+            packed += arenas.packed(copy.source.of, copy.source.offset)
+            packed += arenas.packed(copy.target.of, copy.target.offset)
+            packed += pack("<5I", *numbers, _CACHE_BITS[copy.cache])
             shape = ", ".join(map(str, numbers))
             note = comment(f"step {number}: {describe(step)}")
-            rows.append(f"{{{source}, {target}, {shape}, {_CACHE[step.cache]}}}, /* {note} */")
+            rows.append(f"{{{source}, {target}, {shape}, {_CACHE[copy.cache]}}}, /* {note} */")
     out.table("static const ta_copy copies", rows)
     return packed
 
 
 def _steps(out: Emitter, inputs: EmitInputs, steps: StepOrder) -> bytes:
     """The table, and the bytes that it has."""
-    counts = {"LOAD": 0, "COPY": 0, "DISPATCH": 0, "WAIT": 0}
-    kinds = {kind: number for number, kind in enumerate(counts)}
+    counts, kinds = {"loads": 0, "copies": 0, "dispatches": 0, "": 0}, [*_TABLES]
     rows, packed = [], b""
     for number, step in enumerate(steps.steps):
-        kind = type(step).__name__.upper()
-        event = None if isinstance(step, Load) else step.event
-        index = 0 if kind == "WAIT" else counts[kind]
-        counts[kind] += 1
+        kind, table = type(step).__name__.upper(), _TABLES[type(step)]
+        event = event_of(step)
+        index = counts[table] if table else 0
+        counts[table] += 1
         note = comment(f"{number}: {describe(step)}")
         rows.append(f"{{TA_STEP_{kind}, {index}, {_event(inputs, event)}}}, /* {note} */")
         timeline = numbering.timeline_number(inputs.soc, event.timeline) if event else _NO_TIMELINE
-        packed += pack("<4I", kinds[kind], index, timeline, event.value if event else 0)
+        packed += pack("<4I", kinds.index(type(step)), index, timeline, event.value if event else 0)
     out.table("static const ta_step steps", rows)
     return packed
 
@@ -300,11 +305,10 @@ def _bundle(
     out: Emitter, inputs: EmitInputs, member: Member, steps: StepOrder, arenas: Arenas, symbol: str
 ) -> tuple[str, ...]:
     """The `ta_bundle`; where the tables with addresses start that this file defines."""
+    tables = [_TABLES[type(step)] for step in steps.steps]
     counts = {
         "arenas": len(arenas.all),
-        "loads": len(_numbered(steps, Load)),
-        "copies": len(_numbered(steps, Copy)),
-        "dispatches": len(_numbered(steps, Dispatch)),
+        **{table: tables.count(table) for table in ("loads", "copies", "dispatches")},
         "steps": len(steps.steps),
         "inputs": len(steps.inputs),
         "outputs": len(steps.outputs),

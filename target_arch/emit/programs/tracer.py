@@ -70,7 +70,7 @@ static ta_status run_step(ta_runtime *runtime, const ta_bundle *whole, uint32_t 
     ta_bundle part = *whole;
     ta_step step = whole->steps[number];
     ta_status status;
-    if (step.kind == TA_STEP_LOAD || step.kind == TA_STEP_WAIT)
+    if (step.kind == TA_STEP_LOAD || step.kind == TA_STEP_FILL || step.kind == TA_STEP_WAIT)
         return TA_OK;
     step.event.value = 1;
     part.steps = &step;

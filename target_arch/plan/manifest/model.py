@@ -27,6 +27,7 @@ class StepKind(StrEnum):
     """The kind of a step."""
 
     LOAD = "load"
+    FILL = "fill"
     COPY = "copy"
     DISPATCH = "dispatch"
     WAIT = "wait"
@@ -86,6 +87,7 @@ class OptionsEntry:
         str | None, "`throughput` or `energy` where placement made that least", WHERE_THERE
     ] = None
     within: Annotated[str | None, "the time that a run may take at most", WHERE_THERE] = None
+    resident: Annotated[str | None, "`auto` where constants could be resident", WHERE_THERE] = None
     exact: Annotated[bool | None, "true where a solver went on after the search", WHERE_THERE] = None
     planner: Annotated[str | None, "the algorithm of the memory plan and its limits", WHERE_THERE] = None
 
@@ -225,6 +227,12 @@ class ExecutionEntry:
     undivided: Annotated[
         float, "makespan in seconds before operators were divided over instances; 0 where none is"
     ]
+    copied: Annotated[
+        float,
+        "makespan in seconds where every run copies all constants; 0 where none is "
+        "[resident](memory.md#resident-constants)",
+    ]
+    filling: Annotated[float, "seconds in which `init` copies the residents"]
     alone: Annotated[float, "makespan in seconds if partitions run one after the other"]
     overlap: Annotated[str, "what overlaps, and what does not for lack of memory"]
     entries: Annotated[tuple[SpanEntry, ...], "the busy intervals of instances and DMA channels"]
@@ -324,7 +332,9 @@ class BufferEntry:
     """The place and lifetime of a buffer."""
 
     name: Annotated[str, "`tensor@memory`, or `partition.name` for a local buffer of a kernel"]
-    kind: Annotated[str, "`input`, `output`, `activation`, `constant`, `local`, `state` or `next state`"]
+    kind: Annotated[
+        str, "`input`, `output`, `activation`, `constant`, `local`, `state`, `next state` or `resident`"
+    ]
     pool: Annotated[str, "one of `pools`"]
     offset: Annotated[int, "from the start of the pool"]
     bytes: Annotated[int, Whole(least=1)]
@@ -346,7 +356,7 @@ class StepEntry:
     """A step of the bundle."""
 
     number: Annotated[int, "its place, from 0; the C runtime reports a failed step by it"]
-    kind: Annotated[StepKind, "`load`, `copy`, `dispatch` or `wait`"]
+    kind: Annotated[StepKind, "`load`, `fill`, `copy`, `dispatch` or `wait`"]
     what: Annotated[str, "the step in words"]
     event: Annotated[
         str | None,

@@ -18,7 +18,7 @@ from target_arch.plan.objective import Objective, ObjectiveFacts
 from target_arch.plan.orders import LoweringOrder
 from target_arch.plan.partitions import Candidate, PartitionGraph, PlacementFacts
 from target_arch.plan.printed.reasoning import duration, joules, reasoning
-from target_arch.plan.steps import Copy, Dispatch, Load, Step, StepOrder, Wait
+from target_arch.plan.steps import Copy, Dispatch, Fill, Load, Step, StepOrder, Wait
 from target_arch.soc.words import CacheDuty
 
 _NAMED = 4
@@ -135,6 +135,7 @@ def simulated_run(
     alone = f"; {duration(value.alone)} one after the other" if value.alone > value.makespan else ""
     name = "simulated run" if lowered else "expected run, before lowering"
     before = f"; {duration(value.undivided)} undivided" if value.undivided else ""
+    before += f"; {duration(value.copied)} with all constants copied" if value.copied else ""
     said = f"{_bounds(value) if lowered else ''}{_busy(value)}{before}{alone}; {value.overlap}"
     within = "" if costs is None else interval(costs)
     placed = "" if facts is None else _placed(facts)
@@ -359,6 +360,10 @@ def _load(step: Load) -> tuple[str, str, str, str]:
     return ("load", step.instance, f"{step.process} {step.image or ''}".rstrip(), "")
 
 
+def _fill(step: Fill) -> tuple[str, str, str, str]:
+    return ("fill", *_copy(step.copy)[1:])
+
+
 def _copy(step: Copy) -> tuple[str, str, str, str]:
     cache = "" if step.cache == CacheDuty.NONE else f" ({step.cache})"
     return ("copy", step.engine, f"{step.source} -> {step.target}{cache}", str(step.event or ""))
@@ -381,6 +386,7 @@ def _operand(operand: Operand) -> str:
 
 _DESCRIBE: tuple[tuple[type, Callable[..., tuple[str, str, str, str]]], ...] = (
     (Load, _load),
+    (Fill, _fill),
     (Copy, _copy),
     (Dispatch, _dispatch),
     (Wait, _wait),

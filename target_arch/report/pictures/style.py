@@ -51,6 +51,7 @@ LIGHT = Theme(
         "local": "cb2f6d",
         "state": "8250df",
         "next-state": "c8560a",
+        "resident": "0b7f8a",
     },
 )
 DARK = Theme(
@@ -72,6 +73,7 @@ DARK = Theme(
         "local": "f0719f",
         "state": "b08cff",
         "next-state": "f08a4a",
+        "resident": "56c7d1",
     },
 )
 

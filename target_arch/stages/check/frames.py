@@ -14,7 +14,7 @@ from target_arch.plan.frames import FramePipeline
 from target_arch.plan.kernels import Kernel
 from target_arch.plan.memory import MemoryPlan
 from target_arch.plan.partitions import PartitionGraph
-from target_arch.plan.steps import Copy, Dispatch, StepOrder
+from target_arch.plan.steps import Copy, Dispatch, Fill, StepOrder
 from target_arch.soc.model import SoC
 from target_arch.stages.check.meaning.check import check_meaning
 from target_arch.stages.check.plan import step_faults
@@ -88,7 +88,8 @@ def _one_frame(
     }
     there = executed(pipeline, soc.host.name, present).steps
     own = (each for each in there if each.frame == frame and each.number >= 0)
-    steps = [_renamed(pipeline.order.steps[each.number], names) for each in own]
+    fills = [step for step in pipeline.order.at_init if isinstance(step, Fill)]
+    steps = [*fills, *(_renamed(pipeline.order.steps[each.number], names) for each in own)]
     buffers = tuple(buffer for buffer in run.buffers if buffer.name in set(names.values()))
     offsets = {of: pipeline.plan.offsets[name] for name, of in names.items()}
     return (

@@ -12,13 +12,14 @@ from types import MappingProxyType
 from target_arch.diagnostics import Diagnostic
 from target_arch.plan.memory import BufferKind, MemoryPlan
 from target_arch.plan.model import State
-from target_arch.plan.steps import Copy, Dispatch, Event, Load, Step, StepOrder, Wait
+from target_arch.plan.steps import Copy, Dispatch, Event, Fill, Load, Step, StepOrder, Wait
 from target_arch.soc.model import SoC
 from target_arch.stages.check.rules import at_rest
 from target_arch.stages.check.rules.aliases import EqualBytes, Holders
 from target_arch.stages.check.rules.contents import WrittenBytes
 from target_arch.stages.check.rules.copies import copy_faults
 from target_arch.stages.check.rules.faults import Fault, at, described
+from target_arch.stages.check.rules.fills import Fills
 from target_arch.stages.check.rules.instances import Instances
 from target_arch.stages.check.rules.itself import own_faults
 from target_arch.stages.check.rules.lives import Lives
@@ -48,7 +49,8 @@ def check(
     them; tensors inside the buffers of others; declared copy paths with their engine, limits and cache
     duties; which memories an instance can touch; numbering of events, steps that race with one in flight,
     steps still in flight at the end; bytes read before they were written; instances used before they are
-    loaded, or loaded otherwise than described; states whose next value the next run would not find, or that
+    loaded, or loaded otherwise than described; residents that are filled too late, twice, or with what is no
+    constant, or written by a run; states whose next value the next run would not find, or that
     are read after it was written.
     """
     unfound = (("wrong-state", said) for said in state_faults(soc, steps, plan, states))
@@ -94,8 +96,10 @@ class _Replay:
         self._instances = Instances(soc)
         self._timelines = Timelines()
         self._contents = WrittenBytes(order)
+        self._fills = Fills(order)
         self._started = False
-        constants = (buffer.name for buffer in order.buffers if buffer.kind == BufferKind.CONSTANT)
+        staying = (BufferKind.CONSTANT, BufferKind.RESIDENT)
+        constants = (buffer.name for buffer in order.buffers if buffer.kind in staying)
         left = (*(name for _, name in order.outputs), *(each.next for each in order.states))
         self.in_place = InPlace((*left, *constants))
         self.lives = Lives(order)
@@ -104,7 +108,10 @@ class _Replay:
     def step(self, number: int, step: Step) -> Iterator[Fault]:
         """The faults of a step, which is then done."""
         if isinstance(step, Load):
-            yield from self._instances.load(step, late=self._started)
+            yield from self._instances.load(step, late=self._started or self._fills.begun)
+            return
+        if isinstance(step, Fill):
+            yield from self._fill(step.copy)
             return
         self._started = True
         if isinstance(step, Wait):
@@ -125,6 +132,17 @@ class _Replay:
         yield from self._timelines.unknown(event)
         for flight in self._timelines.over(event):
             self.lives.touch(number, (touch.part.of for touch in flight.touches))
+
+    def _fill(self, copy: Copy) -> Iterator[Fault]:
+        """A fill is over before the next step begins; it belongs to no run."""
+        touched = touches(copy, self._buffers)
+        outside = tuple(bounds(touched, self._buffers))
+        yield from outside
+        yield from self._fills.fill(copy, late=self._started)
+        if not outside:
+            yield from own_faults(copy, self._buffers)
+            yield from self._contents.fill(touched)
+            yield from copy_faults(self._soc, copy, self._buffers, self._plan)
 
     def _execute(self, number: int, step: Copy | Dispatch, touched: tuple[Touch, ...]) -> Iterator[Fault]:
         names = [touch.part.of for touch in touched]

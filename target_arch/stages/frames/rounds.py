@@ -265,7 +265,8 @@ def _shared(run: StepOrder) -> dict[str, str]:
     """The buffers that all frames have in common, and by which name: a state and its next value are the same
     bytes.
     """
-    shared = {buffer.name: buffer.name for buffer in run.buffers if buffer.kind is BufferKind.CONSTANT}
+    staying = (BufferKind.CONSTANT, BufferKind.RESIDENT)
+    shared = {buffer.name: buffer.name for buffer in run.buffers if buffer.kind in staying}
     for state in run.states:
         shared |= {state.now: state.now, state.next: state.now}
     return shared

@@ -6,7 +6,7 @@ from attrs import evolve, frozen
 
 from target_arch.plan.frames import FrameBuffer
 from target_arch.plan.memory import Arena, Buffer, MemoryPlan
-from target_arch.plan.steps import Copy, Event, Load, Step, StepOrder, Wait
+from target_arch.plan.steps import Copy, Event, Step, StepOrder, Wait
 from target_arch.soc.rounding import ceil_div
 from target_arch.stages.frames.packing import Arc, bound, packed
 from target_arch.stages.frames.problem import FrameProblem
@@ -35,9 +35,9 @@ def rounds_needed(one: Round) -> int:
 
 
 def frame_table(problem: FrameProblem, plan: MemoryPlan, one: Round) -> FrameTable:
-    """The table of a round. Constants and states stay where the plan of the run has them."""
+    """The table of a round. Constants, states and residents stay where the plan of the run has them."""
     rounds, length = rounds_needed(one), len(one.steps)
-    loads = tuple(step for step in problem.run.steps if isinstance(step, Load))
+    loads = problem.run.at_init
     writer = _Writer(problem, one, rounds)
     steps = (writer.step(turn, step) for turn in range(rounds) for step in one.steps)
     end = len(loads) + rounds * length - 1

@@ -23,7 +23,7 @@ from target_arch.stages.lowering.refusals import Blame, Refused, refused
 from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.setting import Setting
 from target_arch.stages.steps.fit import Fitted, fit_memory
-from target_arch.stages.steps.overlap import overlapped
+from target_arch.stages.steps.residents import settled_run
 
 Lower = Callable[[PartitionGraph, Partition, Budget], Kernel]
 """The lowerer: raises `target_arch.backend.contract.DoesNotFit` where no tiling fits the budget."""
@@ -221,7 +221,7 @@ class _Pass:
     @gc_paused()
     def _fitted(self) -> Fitted:
         work, known = self._work(), self._ledger.close()
-        return overlapped(work, fit_memory(work, known))
+        return settled_run(work, fit_memory(work, known))
 
     def _blame(self) -> Blame:
         return Blame(work=self._work(), offered=self._offered)

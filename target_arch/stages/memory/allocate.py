@@ -43,9 +43,9 @@ def allocate(
 ) -> MemoryPlan:
     """Give every buffer an offset in its arena.
 
-    `capacities` are bytes per memory; the arenas of a memory share those, constants and states first.
-    `effort` limits the search per arena, for an algorithm that takes one. A buffer without bytes gets offset
-    0. A buffer reuses the place of another (`Buffer.over`) if that makes the plan lower.
+    `capacities` are bytes per memory; the arenas of a memory share those, constants, states and residents
+    first. `effort` limits the search per arena, for an algorithm that takes one. A buffer without bytes gets
+    offset 0. A buffer reuses the place of another (`Buffer.over`) if that makes the plan lower.
 
     Raises DoesNotFitError for the first memory (by name) that overflows; PlanError for an unknown algorithm,
     an effort it does not take, and invalid buffers or capacities.
@@ -177,8 +177,13 @@ def _pairs(joined: MemoryPlan, part: MemoryPlan) -> tuple[tuple[str, str], ...]:
 
 
 def arena_capacity(plan: MemoryPlan, memory: str, size: int) -> int:
-    """The bytes of a memory that its constants and states leave."""
-    return size - _whole(plan, Arena(memory, constant=True)) - _whole(plan, Arena(memory, state=True))
+    """The bytes of a memory that its constants, states and residents leave."""
+    settled = (
+        Arena(memory, constant=True),
+        Arena(memory, state=True),
+        Arena(memory, resident=True),
+    )
+    return size - sum(_whole(plan, arena) for arena in settled)
 
 
 def _whole(plan: MemoryPlan, arena: Arena) -> int:
@@ -202,6 +207,9 @@ def _fitted(
         raise _refusal(plan, constants, fixed, size, arenas)
     if plan.peaks.get(states, 0) > left:
         raise _refusal(plan, states, plan.peaks[states], left, arenas)
+    residents, left = Arena(memory, resident=True), left - _whole(plan, states)
+    if plan.peaks.get(residents, 0) > max(left, 0):
+        raise _refusal(plan, residents, plan.peaks[residents], left, arenas)
     available = arena_capacity(plan, memory, size)
     if plan.peaks.get(arena, 0) <= max(available, 0):
         return plan

@@ -88,6 +88,12 @@ def taken_by_others(
     return taken
 
 
+def needed_in_turn(soc: SoC, others: Sequence[MemoryPlan], arenas: Sharing) -> dict[str, int]:
+    """By memory, the bytes that other models take in their turns, where arenas are shared."""
+    pools = model_pools(soc, _numbered(others), arenas).pools
+    return {pool.memory: round_up(pool.bytes, pool.alignment) for pool in pools if pool.overlaid}
+
+
 def reduced(soc: SoC, taken: Mapping[str, int]) -> SoC:
     """The chip with its memories reduced by these bytes."""
     memories = (evolve(m, size=max(m.size - taken.get(m.name, 0), 0)) for m in soc.memories)

@@ -51,6 +51,25 @@ def pack_models(
     return ModelPacker(soc, models, arenas, plan, whole or soc, apart).packed()
 
 
+def excess(soc: SoC, whole: SoC, pools: ModelPools) -> dict[str, int]:
+    """By memory, the bytes that all models together take too much: their arenas of `soc`, or arenas and
+    buffers of the caller of `whole`.
+    """
+    used: dict[str, int] = {}
+    lent: dict[str, int] = {}
+    for pool in pools.pools:
+        sizes = lent if pool.pool.caller else used
+        sizes[pool.memory] = sizes.get(pool.memory, 0) + pool.bytes
+    found = {
+        name: max(
+            used.get(name, 0) - soc.memory(name).size,
+            used.get(name, 0) + lent.get(name, 0) - whole.memory(name).size,
+        )
+        for name in sorted({*used, *lent})
+    }
+    return {name: missing for name, missing in found.items() if missing > 0}
+
+
 class ModelPacker(Generic[P]):
     """The search: the plans so far, and the further bytes that each model must leave to others."""
 
@@ -153,19 +172,7 @@ class ModelPacker(Generic[P]):
         """By memory, the bytes that all models together take in excess: their arenas, or arenas and buffers
         of the caller.
         """
-        used: dict[str, int] = {}
-        lent: dict[str, int] = {}
-        for pool in self._pools().pools:
-            sizes = lent if pool.pool.caller else used
-            sizes[pool.memory] = sizes.get(pool.memory, 0) + pool.bytes
-        excess = {
-            name: max(
-                used.get(name, 0) - self._soc.memory(name).size,
-                used.get(name, 0) + lent.get(name, 0) - self._whole.memory(name).size,
-            )
-            for name in sorted({*used, *lent})
-        }
-        return {name: missing for name, missing in excess.items() if missing > 0}
+        return excess(self._soc, self._whole, self._pools())
 
     def _refused(self, number: int, refusal: DoesNotFitError | PlacementError) -> DiagnosticError:
         """The refusal of a model, with its name, the bytes of the others, and a hint."""

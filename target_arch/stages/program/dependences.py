@@ -35,7 +35,7 @@ def dependences(program: Program) -> Sequence[tuple[int, ...]]:
         before = set[int]()
         for part, access in _touches(program, item):
             slot = program.buffers[part.of]
-            if slot.kind != BufferKind.CONSTANT:
+            if slot.kind not in (BufferKind.CONSTANT, BufferKind.RESIDENT):
                 there = touched.setdefault(slot.replaces or slot.name, _Bytes())
                 _touch(there, number, part, access, before)
         if isinstance(item, Run):

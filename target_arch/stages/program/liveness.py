@@ -62,13 +62,13 @@ class Liveness:
         """First and last moment in which each buffer is live: inputs and states from the start, outputs and
         next values of states to the end.
 
-        Constants, which are always live, and unused buffers are left out.
+        Constants and residents, which are always live, and unused buffers are left out.
         """
         lives: dict[str, Interval] = {}
         given = (BufferKind.INPUT, BufferKind.STATE)
         for name, slot in self.slots.items():
             used = name in self.uses or slot.kind in given or name in self.kept
-            if slot.kind != BufferKind.CONSTANT and used:
+            if slot.kind not in (BufferKind.CONSTANT, BufferKind.RESIDENT) and used:
                 first, last = self.uses.get(name, (self.end, 0))
                 first = 0 if slot.kind in given else first
                 lives[name] = first, self.end if name in self.kept else last

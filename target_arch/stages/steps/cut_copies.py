@@ -16,6 +16,7 @@ from target_arch.stages.steps.simulation.times import Times
 
 _LINE = 64
 """Pieces begin at multiples of it: of the lines of caches, and of what any path asks for."""
+_STAYING = frozenset((BufferKind.LOCAL, BufferKind.CONSTANT, BufferKind.RESIDENT))
 _WORTH = 2
 """A piece moves bytes for at least so many times its set-up."""
 
@@ -38,7 +39,7 @@ def _is_whole(item: Transfer, program: Program) -> bool:
         return False
     parts = [part for pair in item.pieces for part in pair]
     kinds = {program.buffers[part.of].kind for part in parts}
-    return all(part.rows == 1 for part in parts) and not kinds & {BufferKind.LOCAL, BufferKind.CONSTANT}
+    return all(part.rows == 1 for part in parts) and not kinds & _STAYING
 
 
 def _ends(program: Program) -> tuple[Mapping[str, set[int]], Mapping[str, set[int]]]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping
 
+from target_arch.plan.memory import BufferKind
 from target_arch.stages.program.hazards import InFlight
 from target_arch.stages.program.homes import TensorHomes
 from target_arch.stages.program.items import Item, Run
@@ -43,5 +44,5 @@ class DeadBytes:
         """Note that no later item names these buffers."""
         for name in names:
             slot = self._buffers[name]
-            if slot.memory in self._dead:
+            if slot.memory in self._dead and slot.kind is not BufferKind.RESIDENT:
                 self._dead[slot.memory].setdefault(slot.partition, []).append(name)

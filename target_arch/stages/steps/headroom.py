@@ -22,11 +22,11 @@ from target_arch.stages.program.program import Program
 
 
 def capacities(soc: SoC, program: Program) -> dict[str, int]:
-    """The bytes that constants and states leave of every memory with buffers of the program."""
+    """The bytes that constants, states and residents leave of every memory with buffers of the program."""
     slots = program.buffers.values()
     left = {name: soc.memory(name).size for name in sorted({slot.memory for slot in slots})}
     for slot in slots:
-        if slot.kind in (BufferKind.CONSTANT, BufferKind.STATE):
+        if slot.kind in (BufferKind.CONSTANT, BufferKind.STATE, BufferKind.RESIDENT):
             left[slot.memory] -= whole_units(slot)
     return left
 

@@ -1,22 +1,22 @@
-"""The step order: Loads, then all copies and dispatches with their events and Waits; and the life of every
-buffer.
+"""The step order: Loads and Fills, then all copies and dispatches with their events and Waits; and the life
+of every buffer.
 
 A buffer is live from the first step that touches it to the last, and while a step that touches it may be in
 flight: to the Wait that completes it. Model inputs are live from step 0 (the caller writes them before a
-run), outputs to the end, constants always. A state is live from step 0 to where its next value begins, which
-is live to the end.
+run), outputs to the end, constants and residents always. A state is live from step 0 to where its next value
+begins, which is live to the end.
 
 A result may reuse the place of an operand (`Buffer.over`) if the kernel allows it, the operand is not used
 again, and no step in flight touches it.
 """
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
 from target_arch.plan.kernels import Operand
 from target_arch.plan.memory import Buffer, BufferKind
-from target_arch.plan.steps import Copy, Dispatch, Event, Load, Step, StepOrder, Wait
+from target_arch.plan.steps import Copy, Dispatch, Event, Fill, Load, Step, StepOrder, Wait
 from target_arch.soc.model import SoC
 from target_arch.soc.numbering import timelines
 from target_arch.stages.program.hazards import ByteAccess, InFlight
@@ -53,8 +53,14 @@ def steps_of(
     return _Orderer(work, program, homes, times, crowded=crowded).order()
 
 
-_FROM_THE_START = (BufferKind.INPUT, BufferKind.CONSTANT, BufferKind.STATE)
-_ALWAYS = (BufferKind.INPUT, BufferKind.OUTPUT, BufferKind.STATE, BufferKind.NEXT)
+_FROM_THE_START = (BufferKind.INPUT, BufferKind.CONSTANT, BufferKind.STATE, BufferKind.RESIDENT)
+_ALWAYS = (
+    BufferKind.INPUT,
+    BufferKind.OUTPUT,
+    BufferKind.STATE,
+    BufferKind.NEXT,
+    BufferKind.RESIDENT,
+)
 
 
 class _Orderer:
@@ -79,7 +85,7 @@ class _Orderer:
         self._free = FreeBytes(work.soc, program, self._flight, self._clock, self._wait) if crowded else None
 
     def order(self) -> StepOrder:
-        self._steps += _loads(self._soc, self._program)
+        self._steps += (*_loads(self._soc, self._program), *_fills(self._program))
         for number, item in enumerate(self._program.items):
             names = tuple(dict.fromkeys(item.names()))
             self._begin(number, item, [name for name in names if name not in self._first])
@@ -220,12 +226,14 @@ class _Orderer:
 
     def _used(self, slot: Slot) -> bool:
         """True for a buffer that a step, the caller or a reset touches; others need no bytes."""
-        return slot.kind in _ALWAYS or slot.name in self._first or slot.name in self._initial
+        known = slot.name in self._first or slot.name in self._initial or slot.name in self._filling
+        return slot.kind in _ALWAYS or known
 
     def _buffer(self, slot: Slot) -> Buffer:
         end = max(len(self._steps) - 1, 0)
         first = 0 if slot.kind in _FROM_THE_START else self._first.get(slot.name, 0)
-        kept = slot.kind == BufferKind.CONSTANT or slot.name in self._program.kept
+        staying = slot.kind in (BufferKind.CONSTANT, BufferKind.RESIDENT)
+        kept = staying or slot.name in self._program.kept
         last = max(self._last.get(slot.name, 0), self._followed.get(slot.name, 0))
         return Buffer(
             name=slot.name,
@@ -246,6 +254,11 @@ class _Orderer:
     def _initial(self) -> frozenset[str | None]:
         """The constants that states start with."""
         return frozenset(state.initial for state in self._program.states)
+
+    @cached_property
+    def _filling(self) -> frozenset[str]:
+        """The constants that residents are filled with."""
+        return frozenset(name for transfer in self._program.fills for name in transfer.names())
 
     @cached_property
     def _followed(self) -> dict[str, int]:
@@ -277,3 +290,25 @@ def _loads(soc: SoC, program: Program) -> Iterator[Load]:
         load = instance.arch.load
         if instance.name in used and not instance.arch.host:
             yield Load(instance=instance.name, process=load.process, image=load.image)
+
+
+def _fills(program: Program) -> Iterator[Fill]:
+    """The fills of residents, each copy of an engine on its first channel."""
+    issued = Counter[str]()
+    for transfer in program.fills:
+        path = transfer.path
+        for source, target in transfer.pieces:
+            event = None
+            if path.is_async:
+                issued[path.engine] += 1
+                event = Event(timeline=f"{path.engine}.0", value=issued[path.engine])
+            yield Fill(
+                copy=Copy(
+                    source=source,
+                    target=target,
+                    engine=path.engine,
+                    cache=path.cache,
+                    event=event,
+                    partition=transfer.partition,
+                )
+            )

@@ -60,7 +60,8 @@ def test_what_readers_need(tmp_path: Path, manifest: str, change: Change, messag
 
 RUN = {
     "makespan": 700e-6, "bound": 700e-6, "gap": 0.0, "division_bound": 702e-6, "busy": 1.0, "instances": 2,
-    "alone": 700e-6, "undivided": 0.0, "overlap": "", "entries": [], "waits": [],
+    "alone": 700e-6, "undivided": 0.0, "copied": 0.0, "filling": 0.0,
+    "overlap": "", "entries": [], "waits": [],
 }  # fmt: skip
 MACHINE = {"name": "m", "code": "c", "data": "d", "stack": 1, "memories": []}
 

@@ -11,7 +11,7 @@ from target_arch.stages.check.models import check_models
 from target_arch.stages.check.plan import check
 from target_arch.stages.check.rules.aliases import EqualBytes, parts
 from target_arch.stages.errors import CheckError
-from tests.stages.check.tiny import CHIP, LOADS, Held, call, copy, given, held, reads, wait, writes
+from tests.stages.check.tiny import CHIP, LOADS, Held, call, copy, fill, given, held, reads, wait, writes
 
 
 def said(
@@ -45,6 +45,23 @@ def test_every_kind_of_step_is_a_place() -> None:
         "step 2 (dispatch op on host)",
         "step 3 (copy x to q)",
         "step 4 (load npu)",
+    ]
+
+
+def test_what_is_wrong_with_residents() -> None:
+    constant, resident = held("c", 0, kind="constant"), held("r", 0, kind="resident")
+    buffers = [X, constant, resident, held("y", 8)]
+    text = said(
+        buffers, fill("c", "r"), fill("c", "r"), fill("x", "y"), copy("x", "r"), fill("c", "r"), outputs="y"
+    )
+    assert text.split("\n\n") == [
+        "step 1 (fill r from c): error: `r[0:+8]` is filled where it was before [wrong-fill]",
+        "step 2 (fill y from x): error: `y[0:+8]` is no resident, and filled before the run [wrong-fill]",
+        "step 2 (fill y from x): error: `x[0:+8]` is no constant, and a resident is filled with it"
+        " [wrong-fill]",
+        "step 3 (copy x to r): error: `r[0:+8]` is a resident and written by a run [resident-written]",
+        "step 4 (fill r from c): error: `r[0:+8]` is filled after a step of the run [late-fill]",
+        "step 4 (fill r from c): error: `r[0:+8]` is filled where it was before [wrong-fill]",
     ]
 
 

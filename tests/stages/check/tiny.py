@@ -8,7 +8,7 @@ from attrs import frozen
 from target_arch.plan.kernels import Operand, Slice
 from target_arch.plan.memory import Buffer, MemoryPlan
 from target_arch.plan.model import State
-from target_arch.plan.steps import Copy, Dispatch, Event, Load, StateBuffers, Step, StepOrder, Wait
+from target_arch.plan.steps import Copy, Dispatch, Event, Fill, Load, StateBuffers, Step, StepOrder, Wait
 from target_arch.soc.model import CopyPath, DLDevice, Dma, LoadProcess, Memory, SoC, TargetArch
 from target_arch.soc.words import OperandRule
 from target_arch.stages.check.plan import check
@@ -101,6 +101,11 @@ def copy(source: Slice | str, target: Slice | str, by: str = "cpu", **facts: obj
     if by != "cpu":
         facts = {"engine": by.partition(".")[0], "event": event(by), **facts}
     return Copy(**{"engine": "cpu", **slices, **facts})  # type: ignore[arg-type]
+
+
+def fill(source: Slice | str, target: Slice | str, by: str = "cpu", **facts: object) -> Fill:
+    """A copy as `copy` makes it, at `init`."""
+    return Fill(copy=copy(source, target, by, **facts))
 
 
 def wait(text: str) -> Wait:

@@ -7,7 +7,7 @@ from target_arch.plan.kernels import Kernel
 from target_arch.plan.memory import MemoryPlan
 from target_arch.plan.model import Model
 from target_arch.plan.partitions import PartitionGraph
-from target_arch.plan.steps import Copy, Dispatch, StepOrder
+from target_arch.plan.steps import Copy, Dispatch, Fill, StepOrder
 from target_arch.stages.check.meaning.division import division_faults
 from target_arch.stages.check.meaning.kernels import Meaning
 from target_arch.stages.check.meaning.model import ModelRules
@@ -51,6 +51,6 @@ def _first(order: StepOrder, execution: StepReplay) -> tuple[Diagnostic, ...]:
     for number, step in enumerate(order.steps):
         if faults:
             return faults
-        if isinstance(step, Copy | Dispatch):
+        if isinstance(step, Copy | Dispatch | Fill):
             faults = tuple(at(described(number, step), execution.step(step)))
     return faults or tuple(at("end of run", execution.end()))

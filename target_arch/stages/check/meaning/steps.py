@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from target_arch.plan.kernels import Operand
 from target_arch.plan.memory import Arena, BufferKind, MemoryPlan
-from target_arch.plan.steps import Copy, Dispatch, StepOrder
+from target_arch.plan.steps import Copy, Dispatch, Fill, StepOrder
 from target_arch.stages.check.meaning.kernels import Meaning, MeantCall, MeantOperand
 from target_arch.stages.check.meaning.numbers import Content, Runs, same
 from target_arch.stages.check.rules.faults import Fault
@@ -51,8 +51,10 @@ class StepReplay:
                     yield "wrong-content", f"`{buffer.name}` holds no tensor of its size: `{held}`"
             self._contents[buffer.name] = Content(buffer.bytes, first)
 
-    def step(self, step: Copy | Dispatch) -> Iterator[Fault]:
+    def step(self, step: Copy | Dispatch | Fill) -> Iterator[Fault]:
         """The faults of a step, which is then done."""
+        if isinstance(step, Fill):
+            step = step.copy
         if isinstance(step, Copy):
             self._contents[step.target.of].write(
                 step.target, self._contents[step.source.of].read(step.source)

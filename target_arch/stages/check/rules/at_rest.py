@@ -14,6 +14,7 @@ from target_arch.stages.check.rules.faults import Fault
 _IN_ORDER = (
     (BufferKind.CONSTANT,),
     (BufferKind.STATE, BufferKind.NEXT),
+    (BufferKind.RESIDENT,),
     (BufferKind.INPUT, BufferKind.OUTPUT, BufferKind.ACTIVATION, BufferKind.LOCAL),
 )
 """The arenas of a memory, by the kind of their contents."""
@@ -95,8 +96,8 @@ def unseen(soc: SoC, order: StepOrder) -> Iterator[Fault]:
 
 
 def capacities(soc: SoC, buffers: Iterable[Buffer], plan: MemoryPlan) -> Iterator[Fault]:
-    """Memories that are too small for their arenas, one after the other, constants and states first. The
-    object of the constants is as long as whole units of its alignment.
+    """Memories that are too small for their arenas, one after the other, constants, states and residents
+    first. The object of the constants is as long as whole units of its alignment.
     """
     for memory in soc.memories:
         there = [buffer for buffer in buffers if buffer.memory == memory.name and not buffer.caller]

@@ -1,4 +1,4 @@
-"""Content of buffers during a run: bytes read before they were written, and constants written to."""
+"""Content of buffers: bytes read before they were written, constants and residents that a run writes."""
 
 from collections.abc import Iterable, Iterator
 
@@ -26,6 +26,18 @@ class WrittenBytes:
             buffer.name: Written(buffer.bytes, buffer.kind in _THERE) for buffer in order.buffers
         }
 
+    def fill(self, touches: Iterable[Touch]) -> Iterator[Fault]:
+        """Constants are copied to a resident; no byte of it has any before."""
+        there = tuple(touches)
+        for touch in there:
+            known = self._written[touch.part.of]
+            if not touch.write and not known.covers(touch.part):
+                yield "read-before-write", f"`{touch.part}` is read before all of it was written"
+            if touch.write and known.meets(touch.part):
+                yield "wrong-fill", f"`{touch.part}` is filled where it was before"
+            if touch.write:
+                known.write(touch.part)
+
     def touch(self, touches: Iterable[Touch]) -> Iterator[Fault]:
         """A step reads its bytes, then writes."""
         there = tuple(touches)
@@ -39,6 +51,8 @@ class WrittenBytes:
     def _write(self, part: Slice) -> Iterator[Fault]:
         if self._kinds[part.of] == BufferKind.CONSTANT:
             yield "constant-written", f"`{part}` is a constant and written to"
+        if self._kinds[part.of] == BufferKind.RESIDENT:
+            yield "resident-written", f"`{part}` is a resident and written by a run"
         if part.of in self._given:
             yield "input-written", f"`{part}` is the caller's input and written to"
         if self._kinds[part.of] == BufferKind.STATE:
@@ -73,6 +87,10 @@ class Written:
     def covers(self, part: Slice) -> bool:
         """True where all bytes of the slice were written."""
         return self._everything or (self._bytes is not None and bool(self._bytes[_picked(part)].all()))
+
+    def meets(self, part: Slice) -> bool:
+        """True where a byte of the slice was written."""
+        return self._everything or (self._bytes is not None and bool(self._bytes[_picked(part)].any()))
 
     @property
     def complete(self) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from target_arch.diagnostics import Diagnostic
-from target_arch.plan.steps import Copy, Dispatch, Step, Wait
+from target_arch.plan.steps import Copy, Dispatch, Fill, Step, Wait
 
 Fault = tuple[str, str]
 """The name of the violated rule, and the message. The caller adds the place: a step, or the plan."""
@@ -22,4 +22,6 @@ def described(number: int, step: Step) -> str:
         return f"step {number} (copy {step.source.of} to {step.target.of})"
     if isinstance(step, Wait):
         return f"step {number} (wait {step.event})"
+    if isinstance(step, Fill):
+        return f"step {number} (fill {step.copy.target.of} from {step.copy.source.of})"
     return f"step {number} (load {step.instance})"

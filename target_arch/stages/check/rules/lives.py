@@ -9,7 +9,7 @@ from target_arch.stages.check.rules.faults import Fault
 
 class Lives:
     """From which step to which each buffer is live, both included. Inputs are written before the run, outputs
-    and next values of states read after it, constants are there always.
+    and next values of states read after it, constants and residents are there always.
     """
 
     def __init__(self, order: StepOrder) -> None:
@@ -18,9 +18,10 @@ class Lives:
         last = max(len(order.steps) - 1, 0)
         outputs = {name for _, name in order.outputs} | {each.next for each in order.states}
         for buffer in order.buffers:
-            if buffer.kind in (BufferKind.INPUT, BufferKind.CONSTANT):
+            stays = buffer.kind in (BufferKind.CONSTANT, BufferKind.RESIDENT)
+            if stays or buffer.kind == BufferKind.INPUT:
                 self.touch(0, (buffer.name,))
-            if buffer.kind == BufferKind.CONSTANT or buffer.name in outputs:
+            if stays or buffer.name in outputs:
                 self.touch(last, (buffer.name,))
 
     def touch(self, step: int, names: Iterable[str]) -> None:

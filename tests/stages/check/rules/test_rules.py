@@ -20,6 +20,7 @@ from tests.stages.check.tiny import (
     call,
     case,
     copy,
+    fill,
     found,
     found_in,
     given,
@@ -103,6 +104,13 @@ def test_an_arena_ends_with_its_last_buffer() -> None:
     assert found([*constants, held("w", 0, 57)]) == ["memory plan: over-capacity"]
 
 
+def test_residents_come_before_the_workspace() -> None:
+    residents = [held("r", 0, 100, kind="resident"), constant("c", 0, 100)]
+    fills = [fill(part("c", 0, 100), part("r", 0, 100))]
+    assert found([*residents, held("w", 0, 56)], *fills) == []
+    assert found([*residents, held("w", 0, 57)], *fills) == ["memory plan: over-capacity"]
+
+
 def test_only_constants_end_at_their_alignment() -> None:
     small = evolve(CHIP, memories=tuple(evolve(m, size=250) if m.name == "ram" else m for m in CHIP.memories))
     assert found([held("w", 0, 250, alignment=16)], soc=small) == []
@@ -152,6 +160,8 @@ T, U = held("t", 0, 16, memory="tcm_0", alignment=8), held("u", 16, memory="tcm_
 WIDE = given("x", 0, 64, alignment=8)
 OUT = held("o", 0, memory="out")
 ROM = held("c", 0, kind="constant", memory="rom")
+R = held("r", 0, kind="resident")
+R16 = held("r", 0, 16, kind="resident")
 LOAD_CORE, LOAD_NPU = LOADS
 INVALIDATE = "invalidate destination"
 TO_T = (copy("x", "t", "dma.0#1"), wait("dma.0#1"))
@@ -280,6 +290,85 @@ STEPS: dict[str, tuple[Case, list[str]]] = {
     "a constant is there": (case([C, Y], copy("c", "y")), []),
     "a constant that is written": (case([X, C], copy("x", "c")), ["0: constant-written"]),
     "a constant that a call writes": (case([C], call(writes("c"))), ["0: constant-written"]),
+    # Residents.
+    "a resident that is filled": (case([C, R, Y], fill("c", "r"), copy("r", "y")), []),
+    "a resident that is not filled": (case([R, Y], copy("r", "y")), ["0: read-before-write"]),
+    "a resident that is filled but for a byte": (
+        case([C, R, Y], fill(part("c", 0, 7), part("r", 0, 7)), copy("r", "y")),
+        ["1: read-before-write"],
+    ),
+    "a resident that is filled in two halves": (
+        case(
+            [C, R16, Y],
+            fill("c", part("r", 0)),
+            fill("c", part("r", 8)),
+            copy(part("r", 4), "y"),
+        ),
+        [],
+    ),
+    "halves with a byte in common": (
+        case([C, R16], fill("c", part("r", 0)), fill("c", part("r", 7))),
+        ["1: wrong-fill"],
+    ),
+    "a resident that is filled after a step": (
+        case([C, R, X, Y], copy("x", "y"), fill("c", "r")),
+        ["1: late-fill"],
+    ),
+    "a resident that is filled after a wait": (
+        case([C, R], wait("bus.0#0"), fill("c", "r")),
+        ["1: late-fill"],
+    ),
+    "a resident that is filled twice": (case([C, R], fill("c", "r"), fill("c", "r")), ["1: wrong-fill"]),
+    "a resident that is filled with an input": (case([X, R], fill("x", "r")), ["0: wrong-fill"]),
+    "a tensor that is filled": (case([C, Y], fill("c", "y")), ["0: wrong-fill"]),
+    "a resident from a resident": (
+        case([C, R, held("s", 8, kind="resident")], fill("c", "r"), fill("r", "s")),
+        [],
+    ),
+    "a resident from one that is filled later": (
+        case([C, R, held("s", 8, kind="resident")], fill("r", "s"), fill("c", "r")),
+        ["0: read-before-write"],
+    ),
+    "a resident that a copy writes": (
+        case([C, R, X], fill("c", "r"), copy("x", "r")),
+        ["1: resident-written"],
+    ),
+    "a resident that a call writes": (
+        case([C, R], fill("c", "r"), call(writes("r"))),
+        ["1: resident-written"],
+    ),
+    "a resident that a result takes the place of": (
+        case(
+            [C, R, held("y", 0, kind="resident")],
+            fill("c", "r"),
+            call(reads("r"), writes("y", over=("r",))),
+            in_place=[("y", "r")],
+        ),
+        ["1: resident-written", "unsafe-in-place"],
+    ),
+    "two residents on the same bytes": (
+        case([C, R, held("s", 7, kind="resident")], fill("c", "r"), fill("c", "s")),
+        ["overlap"],
+    ),
+    "a fill beyond the end": (case([C, R], fill("c", part("r", 1))), ["0: out-of-bounds"]),
+    "a fill by no path": (
+        case([ROM, held("r", memory="out", kind="resident")], fill("c", "r")),
+        ["0: no-copy-path"],
+    ),
+    "fills are counted by themselves": (
+        case(
+            [C, R, Y],
+            fill("c", "r", "bus.0#1"),
+            copy("r", "y", "bus.0#1"),
+            wait("bus.0#1"),
+        ),
+        [],
+    ),
+    "a fill that counts on": (
+        case([C, R16], fill("c", part("r", 0), "bus.0#1"), fill("c", part("r", 8), "bus.0#1")),
+        ["1: wrong-event"],
+    ),
+    "a load behind a fill": (case([C, R], fill("c", "r"), LOAD_CORE), ["1: late-load"]),
     # Copies.
     "a path that is not declared": (case([X, OUT], copy("x", "o")), ["0: no-copy-path"]),
     "a path in the other direction": (
