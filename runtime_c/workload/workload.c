@@ -369,6 +369,12 @@ static ta_status turn_by_table(ta_workload *w, uint64_t now, uint32_t *sleep_us)
     return answer;
 }
 
+/* Does the state of a task have room for its jobs? */
+static int is_possible(const ta_task *task)
+{
+    return task->places > 0u && task->places <= TA_MOST_JOBS && task->period_us > 0u;
+}
+
 ta_status ta_workload_start(ta_workload *w, struct ta_models *models, const ta_schedule *schedule, ta_task_state *states,
                             ta_progress *progress, const ta_workload_hooks *hooks)
 {
@@ -377,6 +383,9 @@ ta_status ta_workload_start(ta_workload *w, struct ta_models *models, const ta_s
     if (w == NULL || models == NULL || schedule == NULL || states == NULL || progress == NULL ||
         schedule->task_count != models->count)
         return TA_ERROR_ARGUMENT;
+    for (uint32_t i = 0; i < schedule->task_count; i++)
+        if (!is_possible(&schedule->tasks[i]))
+            return TA_ERROR_ARGUMENT;
     if (w->started || !ta_claim(&models->runtime))
         return TA_ERROR_STATE;
     ta_runtime *rt = &models->runtime;

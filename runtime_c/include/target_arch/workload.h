@@ -120,7 +120,7 @@ typedef struct ta_workload {
 
 /* Begin: the first hyperperiod, and all offsets, count from now. `models` were initialised and stay the caller's, as
  * all others do; `hooks` is copied and may be NULL.
- *   TA_ERROR_ARGUMENT     NULL, or tables for other models
+ *   TA_ERROR_ARGUMENT     NULL, tables for other models, or a task with more places than TA_MOST_JOBS
  *   TA_ERROR_STATE        started already, or the models are not ready
  *   TA_ERROR_UNSUPPORTED  the port has no clock
  *   any                   of the port's read_timeline */

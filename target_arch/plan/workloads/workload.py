@@ -15,6 +15,9 @@ PICO = 10**12
 MICROSECOND = 10**6
 """Picoseconds: what the runtime counts."""
 
+MOST_JOBS = 8
+"""Jobs of a model that may be released and not over: TA_MOST_JOBS of the runtime."""
+
 
 class Overload(StrEnum):
     """The fate of a job that is released while an earlier one of its model is not over.

@@ -13,6 +13,7 @@ from attrs import define, evolve
 from target_arch.diagnostics import DiagnosticError
 from target_arch.plan.workloads.workload import (
     MICROSECOND,
+    MOST_JOBS,
     PICO,
     Overload,
     Schedule,
@@ -138,6 +139,9 @@ class _Reading(TableDraft):
         if timing.deadline > timing.period and timing.overload is not Overload.QUEUE:
             said = "`deadline` is longer than `period`, and no job may wait"
             self._fault("bad-timing", (*path, "deadline"), said, 'write `overload = "queue"`')
+        if timing.places > MOST_JOBS:
+            said = f"`deadline` is more than {MOST_JOBS} periods, and no more jobs may wait"
+            self._fault("bad-timing", (*path, "deadline"), said)
         if timing.jitter >= timing.deadline:
             said = "`jitter` must be shorter than the deadline"
             self._fault("bad-timing", (*path, "jitter"), said)

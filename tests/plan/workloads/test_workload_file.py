@@ -85,6 +85,13 @@ hint: this version reads `schema = 1`""",
 hint: write `overload = "queue"`""",
         ),
         (
+            'deadline = "30 ms"\noffset = "1 ms"\njitter = "500 us"\noverload = "drop_oldest"',
+            'deadline = "300 ms"\noverload = "queue"',
+            """two.toml:8:12: error: `deadline` is more than 8 periods, and no more jobs may wait [bad-timing]
+    8 | deadline = "300 ms"
+      |            ^^^^^^^^""",
+        ),
+        (
             'jitter = "500 us"',
             'jitter = "30 ms"',
             """two.toml:10:10: error: `jitter` must be shorter than the deadline [bad-timing]
