@@ -28,6 +28,7 @@ def recorded_options(manifest: Manifest) -> CompileOptions:
     if model.input_shapes is not None:
         asked = asdict(model.input_shapes)
         options |= {"input_shapes": asked["shapes"], "batch": asked["batch"], "input_values": asked["values"]}
+        options |= {"begin": asked["inputs"], "end": asked["outputs"]}
     return cast(CompileOptions, options | _planned(model.options or OptionsEntry()))
 
 

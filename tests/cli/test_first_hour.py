@@ -67,6 +67,7 @@ def test_float16_weights_beside_float32_values(tmp_path: Path, capsys: Capture) 
         ["--target", "dsp_cpu", "--planner", "search,nodes=300", "--exact"],
         ["--lowering-order", "program", "--divide", "auto"],
         ["--lowering-order", "s-tir=program", "--frames", "2"],
+        ["--objective", "throughput", "--within", "1s"],
         ["--mode", "ddr_only", "--optimize", "size", "--io", "caller", "--partitioning-order", "dsp_cpu"],
     ],
 )
@@ -75,6 +76,14 @@ def test_a_bundle_knows_its_options(options: list[str], model: Path, tmp_path: P
     bundle = str(tmp_path / "bundle")
     assert main(["compile", str(model), "--soc", "zynq_edge", "-o", bundle, *options]) == 0
     assert main(["verify", str(model), "--bundle", bundle, "--layers", "--count", "1"]) == 0
+
+
+def test_a_bundle_knows_the_part_that_it_is(tmp_path: Path) -> None:
+    nodes = [helper.make_node("Relu", ["x"], ["h"]), helper.make_node("Neg", ["h"], ["y"])]
+    whole = save(onnx_model(nodes, {"x": (1, 4)}, {"y": (1, 4)}), tmp_path / "two.onnx")
+    bundle = str(tmp_path / "part")
+    assert main(["compile", str(whole), "--soc", "zynq_edge", "--to", "h", "-o", bundle]) == 0
+    assert main(["verify", str(whole), "--bundle", bundle, "--layers", "--count", "1"]) == 0
 
 
 def test_a_bandwidth_in_bits() -> None:
