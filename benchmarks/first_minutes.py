@@ -81,8 +81,8 @@ def main() -> int:
                 return done.returncode
             if "report.html" in command:
                 to_report = time.perf_counter() - begun
-    rows.append(("to the report", f"{to_report:.1f}", ""))
-    rows.append(("together", f"{time.perf_counter() - begun:.1f}", f"{_processor_seconds():.1f}"))
+        rows.append(("to the report", f"{to_report:.1f}", ""))
+        rows.append(("together", f"{time.perf_counter() - begun:.1f}", f"{_processor_seconds():.1f}"))
     print(table(("command", "seconds", "of processors"), rows, right=(1, 2)), end="")
     return int(to_report > MOST)
 
