@@ -292,9 +292,10 @@ static const char *a_failed_fill_stops(void)
     (void)add_load(&w, INSTANCE_ADDER_0);
     (void)add_fill(&w, TA_TIMELINE_NONE, sram(0), sram(64), 64);
     const uint32_t bad = add_fill(&w, TA_TIMELINE_NONE, sram(0), sram(128), 64);
+    (void)add_fill(&w, TA_TIMELINE_NONE, sram(0), sram(192), 64);
     const ta_status status = ta_init(&rt, &w.bundle, &conformance_soc, &port);
     SKIP_WITHOUT(status != TA_ERROR_UNSUPPORTED, "no load process");
-    CHECK(status == TA_OK && ta_fill(&rt) == TA_ERROR_DMA && rt.failed_step == bad && stops == 1);
+    CHECK(status == TA_OK && ta_fill(&rt) == TA_ERROR_DMA && rt.failed_step == bad && made == 2u && stops == 1);
     CHECK(ta_run(&rt) == TA_ERROR_STATE && ta_fill(&rt) == TA_ERROR_STATE && ta_fill(NULL) == TA_ERROR_ARGUMENT);
     INIT(w); /* the port was closed again */
     CHECK(ta_fill(&rt) == TA_OK && ta_run(&rt) == TA_OK);
