@@ -9,6 +9,7 @@ from target_arch.backends.plain_c.choices import KernelChoice, chosen
 from target_arch.backends.plain_c.concat import ConcatSlice
 from target_arch.backends.plain_c.kernels import (
     depthwise,
+    hybrid,
     matmul,
     products,
     real_depthwise,
@@ -19,7 +20,7 @@ from target_arch.backends.plain_c.kernels import (
 )
 from target_arch.backends.plain_c.kernels.pick import Driver, pick
 from target_arch.backends.plain_c.kernels.text import Made
-from target_arch.backends.plain_c.lower import Piece, joint_piece, operands, piece, rows_piece
+from target_arch.backends.plain_c.lower import Piece, joint_piece, operands, own_memory, piece, rows_piece
 from target_arch.plan.kernels import Access, Call, Operand
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.kinds import OperatorKind
@@ -62,7 +63,7 @@ def fast_piece(operator: Operator, request: LoweringRequest, slot: ConcatSlice |
     if fast.made is None:
         return None
     out = slot.operand() if slot else Operand(of=operator.output, access=Access.WRITE)
-    return fast.noted(_called(operator, fast.made, (), out), operator)
+    return fast.noted(_called(operator, fast.made, (), out, request), operator)
 
 
 def fast_pair(operator: Operator, after: Operator, request: LoweringRequest) -> Piece | None:
@@ -76,7 +77,7 @@ def fast_pair(operator: Operator, after: Operator, request: LoweringRequest) -> 
         return None
     others = tuple(name for name in after.inputs if name != operator.output)
     out = Operand(of=after.output, access=Access.WRITE)
-    return fast.noted(_called(operator, fast.made, others, out), operator)
+    return fast.noted(_called(operator, fast.made, others, out, request), operator)
 
 
 def _fast(operator: Operator, after: Operator | None, request: LoweringRequest, apart: int) -> _Fast:
@@ -98,14 +99,15 @@ def _packed(
         return _UNWEIGHTED[kernel](operator, model)
     if kernel in (Driver.REALS, Driver.REAL_DEPTHWISE):
         real = None if after is None else reals.sum_after(after, operator.output, model)
-        if kernel is Driver.REALS:
-            return reals.made(operator, model, apart, real)
-        return real_depthwise.made(operator, model, apart, real)
+        make = reals.made if kernel is Driver.REALS else real_depthwise.made
+        return make(operator, model, apart, real)
     added = None if after is None else sums.sum_after(after, operator.output, model)
     if kernel is Driver.PRODUCTS:
         return products.made(operator, model, choice.layout, apart, added)
     if kernel is Driver.DEPTHWISE:
         return depthwise.made(operator, model, apart, added)
+    if kernel is Driver.HYBRID:
+        return hybrid.made(operator, model, choice.layout, apart)
     return None
 
 
@@ -117,8 +119,12 @@ def _outputs(operator: Operator, request: LoweringRequest) -> int:
     return tensors[operator.output].shape[-1]
 
 
-def _called(operator: Operator, made: Made, others: tuple[str, ...], out: Operand) -> Piece:
+def _called(
+    operator: Operator, made: Made, others: tuple[str, ...], out: Operand, request: LoweringRequest
+) -> Piece:
     reads = (*operator.inputs, *(constant.name for constant in made.packed), *others)
-    given = in_place(made.function, (*operands(reads, Access.READ), out))
+    buffers = own_memory(operator, made.scratch, request)
+    names = tuple(buffer.name for buffer in buffers)
+    given = in_place(made.function, (*operands(reads, Access.READ), out, *operands(names, Access.WRITE)))
     call = Call(function=made.function.name, operands=given, operator=operator.id)
-    return Piece(functions=(made.function,), constants=made.packed, buffers=(), calls=(call,))
+    return Piece(functions=(made.function,), constants=made.packed, buffers=buffers, calls=(call,))

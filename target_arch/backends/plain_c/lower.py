@@ -209,10 +209,7 @@ def _called(
 ) -> Piece:
     """A call of the function with all its operands: `others` come after the constants of the operator."""
     constants = tuple(packed.tensor(operator) for packed in lowered.packed)
-    memory = scratch_memory(operator.id, request, sum(lowered.scratch))
-    buffers = tuple(
-        _local(f"{operator.id}.scratch{n}", size, memory) for n, size in enumerate(lowered.scratch)
-    )
+    buffers = own_memory(operator, lowered.scratch, request)
     reads = (*operator.inputs, *operator.constants, *(constant.name for constant in constants), *others)
     call = Call(
         function=lowered.function.name,
@@ -255,6 +252,16 @@ def _relax_piece(operator: Operator, request: LoweringRequest) -> Piece:
     )
     functions = tuple(step.function for step in lowered.steps)
     return Piece(functions=functions, constants=lowered.constants, buffers=buffers, calls=calls)
+
+
+def own_memory(
+    operator: Operator, sizes: tuple[int, ...], request: LoweringRequest
+) -> tuple[LocalBuffer, ...]:
+    """Buffers of so many bytes each, which the function of an operator writes before it reads them. Raises
+    DoesNotFit where no memory has room for them.
+    """
+    memory = scratch_memory(operator.id, request, sum(sizes))
+    return tuple(_local(f"{operator.id}.scratch{n}", size, memory) for n, size in enumerate(sizes))
 
 
 def operands(names: Iterable[str], access: Access) -> Iterator[Operand]:

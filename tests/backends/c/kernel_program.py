@@ -32,7 +32,7 @@ NATIVE = {
 @frozen(kw_only=True, eq=False)
 class Case:
     """A call: its inputs, the constants of `made`, `others` that are read, and its result as plain integers
-    have it. Where a result may take the place of the last of `others`, it does in a second call.
+    have it. Where a result may take the place of something that is read, it does in a second call.
     """
 
     name: str
@@ -79,7 +79,9 @@ def _data(number: int, case: Case) -> str:
         f"static const {C_TYPES[str(array.dtype)]} {name}[] = {{{_numbers(array)}}};" for name, array in named
     ]
     kind = C_TYPES[str(case.expected.dtype)]
-    return "\n".join((*lines, f"static {kind} out{number}[{case.expected.size}];"))
+    lines += [f"static int8_t own{number}_{index}[{size}];" for index, size in enumerate(case.made.scratch)]
+    room = max(case.expected.size, *(each.size for each in (*case.inputs, *case.others)))
+    return "\n".join((*lines, f"static {kind} out{number}[{room}];"))
 
 
 def _numbers(array: Array) -> str:
@@ -92,19 +94,19 @@ def _call(number: int, case: Case) -> str:
     reads = len(case.inputs) + len(case.made.packed) + len(case.others)
     names = [f"in{number}_{index}" for index in range(reads)]
     out = f"out{number}"
-    lines = [f"    memset({out}, 0x55, sizeof {out});", *_compared(number, case, [*names, out])]
-    if case.made.function.in_place:
-        lines += [
-            f"    memcpy({out}, {names[-1]}, sizeof {out});",
-            *_compared(number, case, [*names[:-1], out, out]),
-        ]
+    own = [f"own{number}_{index}" for index in range(len(case.made.scratch))]
+    lines = [f"    memset({out}, 0x55, sizeof {out});", *_compared(number, case, [*names, out, *own])]
+    for _, read in case.made.function.in_place:
+        place = names[read] if read < len(case.inputs) else names[-1]
+        lines.append(f"    memcpy({out}, {place}, sizeof {place});")
+        lines += _compared(number, case, [*(out if name == place else name for name in names), out, *own])
     return "\n".join(lines)
 
 
 def _compared(number: int, case: Case, arguments: list[str]) -> tuple[str, ...]:
     return (
         f"    {case.made.function.name}({', '.join(arguments)});",
-        f"    if (memcmp(out{number}, expected{number}, sizeof out{number}) != 0) {{",
+        f"    if (memcmp(out{number}, expected{number}, sizeof expected{number}) != 0) {{",
         f'        printf("%s\\n", "{case.name}");',
         "        ++wrong;",
         "    }",

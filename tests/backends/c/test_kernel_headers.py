@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from target_arch.backends.plain_c.kernels.layout import PAIRS
+from tests.backends.c.hybrid_cases import hybrid_conv2d_cases, hybrid_dense_cases
 from tests.backends.c.kernel_cases import (
     CHOSEN,
     LONG,
@@ -35,6 +36,8 @@ def cases() -> list[Case]:
         *dense_cases(rng, PAIRS),
         *depthwise_cases(rng, [shape for shape in shapes if prod(shape.kernel) <= 25]),
         *sum_cases(rng, PAIRS),
+        *hybrid_dense_cases(rng, PAIRS),
+        *hybrid_conv2d_cases(rng, shapes, PAIRS),
         *real_cases(rng, [*shapes, *LONG]),
         *real_depthwise_cases(rng, shapes),
         *matmul_cases(rng),

@@ -10,6 +10,7 @@ import pytest
 
 from target_arch.backends.plain_c.kernels.layout import layout_of
 from target_arch.soc.words import InstructionSet
+from tests.backends.c.hybrid_cases import hybrid_conv2d_cases, hybrid_dense_cases
 from tests.backends.c.kernel_cases import (
     CHOSEN,
     conv2d_cases,
@@ -22,6 +23,7 @@ from tests.backends.c.kernel_program import FLAGS, NATIVE, Case, mismatches, pro
 from tests.systems import COMPILER, EMULATOR, MACHINES
 
 BOARDS = {InstructionSet.ARMV7E_M: "mps2-an500", InstructionSet.ARMV8_1_M: "mps3-an547"}
+FAMILIES = ("integer", "hybrid")
 START = """
 extern void _start(void);
 __attribute__((naked, used)) void reset(void)
@@ -34,10 +36,13 @@ __attribute__((section(".vectors"), used)) const uintptr_t vectors[16] = {0x8000
 """Turns the floating point unit on; the C library's own start, with semihosting, does the rest."""
 
 
-def cases(isa: InstructionSet) -> list[Case]:
+def cases(isa: InstructionSet, family: str) -> list[Case]:
+    """Cases of one family: those of all do not fit a board's memory."""
     rng = np.random.default_rng(11)
     layout = layout_of(isa)
     shapes = [*CHOSEN, *(random_shape(rng) for _ in range(4))]
+    if family == "hybrid":
+        return [*hybrid_dense_cases(rng, layout), *hybrid_conv2d_cases(rng, shapes, layout)]
     return [
         *conv2d_cases(rng, shapes, layout),
         *dense_cases(rng, layout),
@@ -46,11 +51,12 @@ def cases(isa: InstructionSet) -> list[Case]:
     ]
 
 
+@pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("isa", BOARDS)
 def test_forms_are_those_of_plain_integers(
-    isa: InstructionSet, tmp_path: Path, needs_tool: Callable[[str], str]
+    isa: InstructionSet, family: str, tmp_path: Path, needs_tool: Callable[[str], str]
 ) -> None:
-    compiler, emulator, made = needs_tool(COMPILER), needs_tool(EMULATOR), cases(isa)
+    compiler, emulator, made = needs_tool(COMPILER), needs_tool(EMULATOR), cases(isa, family)
     source, binary = tmp_path / "calls.c", tmp_path / "calls"
     source.write_text(program(made) + START)
     link = ("--specs=rdimon.specs", "-Wl,--section-start=.vectors=0", "-lm")
@@ -63,9 +69,10 @@ def test_forms_are_those_of_plain_integers(
     assert done.stdout.split("\n")[:-1] == ["0"], done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("isa", BOARDS)
 def test_portable_forms_read_the_same_layout(
-    isa: InstructionSet, tmp_path: Path, needs_tool: Callable[[str], str]
+    isa: InstructionSet, family: str, tmp_path: Path, needs_tool: Callable[[str], str]
 ) -> None:
     compiler = (needs_tool("gcc"), *NATIVE["portable"])
-    assert mismatches(tmp_path, cases(isa), compiler) == []
+    assert mismatches(tmp_path, cases(isa, family), compiler) == []

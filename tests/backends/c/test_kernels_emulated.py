@@ -11,6 +11,7 @@ import pytest
 
 from target_arch.backends.plain_c.kernels.layout import layout_of
 from target_arch.soc.words import InstructionSet
+from tests.backends.c.hybrid_cases import hybrid_conv2d_cases, hybrid_dense_cases
 from tests.backends.c.kernel_cases import (
     CHOSEN,
     conv2d_cases,
@@ -51,6 +52,8 @@ def cases() -> list[Case]:
         *dense_cases(rng, layout),
         *depthwise_cases(rng, [shape for shape in shapes if prod(shape.kernel) <= 25]),
         *sum_cases(rng, layout),
+        *hybrid_dense_cases(rng, layout),
+        *hybrid_conv2d_cases(rng, shapes, layout),
     ]
 
 

@@ -2,6 +2,7 @@
 
 import re
 from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from target_arch.backends.plain_c.work.forms import DSP, MVE, KernelForm, Strips
 from target_arch.plan.model import Model
 from target_arch.resources import runtime_c
 from target_arch.soc.words import InstructionSet
-from tests.backends.c.one import constant
+from tests.backends.c.one import constant, quantized
 from tests.backends.c.test_pairs import CASES, two
 from tests.backends.engines import Bench, bench
 
@@ -39,7 +40,17 @@ def layers() -> dict[str, Model]:
     for kind, rule in product(("conv2d", "depthwise_conv2d", "dense"), ("tflite", "onnx", "float")):
         model = two(kind, "add", rule, 0)
         alone[f"{kind} {rule}"] = evolve(model, operators=model.operators[:1], outputs=("t",))
-    return pairs | alone
+    return pairs | alone | {f"{kind} hybrid": hybrid(alone[f"{kind} float"]) for kind in ("conv2d", "dense")}
+
+
+def hybrid(model: Model) -> Model:
+    """The layer with int8 weights in place of floats."""
+    (operator,), tensors = model.operators, dict(model.tensors)
+    w = tensors["w"]
+    stored = quantized("w", w.shape, 0.01, 0)
+    tensors["w"] = constant(stored, np.arange(prod(w.shape)).reshape(w.shape) % 255 - 127)
+    operator = evolve(operator, attributes={**operator.attributes, "symmetric": True})
+    return evolve(model, tensors=tensors, operators=(operator,))
 
 
 LAYERS = layers()

@@ -12,6 +12,7 @@ from attrs import field, frozen
 
 from target_arch.backends.plain_c.kernels import (
     depthwise,
+    hybrid,
     matmul,
     products,
     real_depthwise,
@@ -27,6 +28,7 @@ from target_arch.plan.goal import Goal
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.facts import Arithmetic, Structure
 from target_arch.plan.operators.kinds import OperatorKind
+from target_arch.plan.products import is_hybrid
 from target_arch.soc.words import InstructionSet
 
 
@@ -35,6 +37,7 @@ class Driver(StrEnum):
 
     PRODUCTS = "s8_conv2d"
     DEPTHWISE = "s8_depthwise"
+    HYBRID = "s8_hybrid"
     REALS = "f32_conv2d"
     REAL_DEPTHWISE = "f32_depthwise"
     REAL_FUNCTION = "f32_functions"
@@ -99,6 +102,8 @@ def pick(
         found: Pick | str = _unweighted(operator, model, isa, goal)
     elif goal is Goal.SIZE:
         found = "kernels are larger"
+    elif is_hybrid(operator, model):
+        found = _hybrid(operator, model, isa, goal)
     elif operator.arithmetic is Arithmetic.FLOAT:
         found = _real(operator, after, model, isa, goal)
     else:
@@ -147,6 +152,14 @@ def _real(
     reason = reals.refusal(operator, model, bounded=goal is not Goal.SPEED)
     work = {} if reason else reals.work(operator, model, form.real)
     return reason or Pick(kernel=Driver.REALS, form=form, work=work)
+
+
+def _hybrid(operator: Operator, model: Model, isa: InstructionSet, goal: Goal) -> Pick | str:
+    form, layout = form_of(isa), layout_of(isa)
+    reason = hybrid.refusal(operator, model, layout, bounded=goal is not Goal.SPEED)
+    if reason is not None:
+        return reason
+    return Pick(kernel=Driver.HYBRID, form=form, work=hybrid.work(operator, model, layout, form.tile))
 
 
 def _unweighted(operator: Operator, model: Model, isa: InstructionSet, goal: Goal) -> Pick | str:

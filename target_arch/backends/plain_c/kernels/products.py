@@ -53,10 +53,14 @@ def refusal(operator: Operator, model: Model, layout: WeightLayout, *, bounded: 
     reason = weighted.refusal(operator, model)
     if reason is not None:
         return reason
-    w = model.tensors[operator.constants[0]]
-    if bounded and layout.size(w.shape[0], prod(w.shape[1:])) > _GROWTH * w.bytes + _SLACK:
+    if bounded and not packed_within(model.tensors[operator.constants[0]], layout):
         return "packed weights would take more than 1.1 times the plain ones"
     return None
+
+
+def packed_within(w: Tensor, layout: WeightLayout) -> bool:
+    """Whether packed weights take at most 1.1 times the plain ones, and some KiB."""
+    return layout.size(w.shape[0], prod(w.shape[1:])) <= _GROWTH * w.bytes + _SLACK
 
 
 def proven(operator: Operator, model: Model) -> bool:

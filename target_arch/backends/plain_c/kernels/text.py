@@ -36,11 +36,12 @@ class Parameter:
 @frozen(kw_only=True)
 class Made:
     """A C function and the constants that replace the operator's own: its parameters are the inputs,
-    `packed`, and the output.
+    `packed`, the output, and memory of its own of so many bytes each.
     """
 
     function: CFunction
     packed: tuple[Tensor, ...]
+    scratch: tuple[int, ...] = ()
 
 
 class Inlined(Protocol):
