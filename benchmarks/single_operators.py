@@ -179,42 +179,37 @@ def _tflite(name: str, layer: tuple[str, Any, int], shapes: tuple[tuple[int, ...
 _IMAGE = (1, 32, 28, 28)
 
 OPERATORS: Mapping[str, Made] = {
-    each: make
-    for each, make in {
-        "conv_transpose_2": onnx("conv_transpose_2", _IMAGE, _transposed(2, 32, 2)),
-        "conv_transpose_4": onnx("conv_transpose_4", _IMAGE, _transposed(4, 32, 2)),
-        "conv_transpose_3_qdq": onnx("conv_transpose_3_qdq", _IMAGE, _transposed(3, 32, 1), "qdq_channels"),
-        "conv_grouped": onnx("conv_grouped", (1, 64, 28, 28), _convolved(3, 64, group=4)),
-        "conv_grouped_qdq": onnx(
-            "conv_grouped_qdq", (1, 64, 28, 28), _convolved(3, 64, group=4), "qdq_channels"
-        ),
-        "conv_3d": onnx("conv_3d", (1, 16, 8, 16, 16), _convolved(3, 16)),
-        "conv": onnx("conv", _IMAGE, _convolved(3, 32)),
-        "conv_qdq": onnx("conv_qdq", _IMAGE, _convolved(3, 32), "qdq_channels"),
-        "dynamic_dense": onnx("dynamic_dense", (16, 256), _dense(256), "dynamic"),
-        "dynamic_dense_1": onnx("dynamic_dense_1", (1, 640), _dense(128), "dynamic"),
-        "dynamic_conv": onnx("dynamic_conv", _IMAGE, _convolved(3, 32), "dynamic"),
-        "hybrid_dense": hybrid_dense("hybrid_dense", (1, 640), 128),
-        "hybrid_dense_16": hybrid_dense("hybrid_dense_16", (16, 256), 256),
-        "hybrid_conv": tflite_convolution("hybrid_conv", 32, 32, 3, "float32"),
-        "hybrid_conv_1x1": tflite_convolution("hybrid_conv_1x1", 64, 64, 1, "float32"),
-        "hybrid_depthwise": tflite_depthwise("hybrid_depthwise", 64, "float32"),
-        "int16_conv": tflite_convolution("int16_conv", 32, 32, 3, "int16"),
-        "int16_depthwise": tflite_depthwise("int16_depthwise", 64, "int16"),
-        "silu": onnx("silu", _IMAGE, _silu),
-        "gelu": onnx("gelu", (1, 64, 512), _gelu),
-        "tanh_exp_log": onnx("tanh_exp_log", _IMAGE, _chain),
-        "topk": onnx("topk", (8, 1000), _top),
-        "lstm": onnx("lstm", (20, 1, 64), _recurrent("LSTM", 4, 64)),
-        "gru": onnx("gru", (20, 1, 64), _recurrent("GRU", 3, 64)),
-        "instance_norm": onnx("instance_norm", _IMAGE, _of_x("InstanceNormalization", 32, 32)),
-        "layer_norm": onnx("layer_norm", (1, 64, 256), _of_x("LayerNormalization", 256, 256)),
-        "batch_norm": onnx("batch_norm", _IMAGE, _normalized_after_relu),
-        "max_pool_5": onnx(
-            "max_pool_5", _IMAGE, _of_x("MaxPool", kernel_shape=[5, 5], pads=[2] * 4, strides=[1, 1])
-        ),
-        "grid_sample": onnx("grid_sample", _IMAGE, _sampled),
-    }.items()
+    "conv_transpose_2": onnx("conv_transpose_2", _IMAGE, _transposed(2, 32, 2)),
+    "conv_transpose_4": onnx("conv_transpose_4", _IMAGE, _transposed(4, 32, 2)),
+    "conv_transpose_3_qdq": onnx("conv_transpose_3_qdq", _IMAGE, _transposed(3, 32, 1), "qdq_channels"),
+    "conv_grouped": onnx("conv_grouped", (1, 64, 28, 28), _convolved(3, 64, group=4)),
+    "conv_grouped_qdq": onnx("conv_grouped_qdq", (1, 64, 28, 28), _convolved(3, 64, group=4), "qdq_channels"),
+    "conv_3d": onnx("conv_3d", (1, 16, 8, 16, 16), _convolved(3, 16)),
+    "conv": onnx("conv", _IMAGE, _convolved(3, 32)),
+    "conv_qdq": onnx("conv_qdq", _IMAGE, _convolved(3, 32), "qdq_channels"),
+    "dynamic_dense": onnx("dynamic_dense", (16, 256), _dense(256), "dynamic"),
+    "dynamic_dense_1": onnx("dynamic_dense_1", (1, 640), _dense(128), "dynamic"),
+    "dynamic_conv": onnx("dynamic_conv", _IMAGE, _convolved(3, 32), "dynamic"),
+    "hybrid_dense": hybrid_dense("hybrid_dense", (1, 640), 128),
+    "hybrid_dense_16": hybrid_dense("hybrid_dense_16", (16, 256), 256),
+    "hybrid_conv": tflite_convolution("hybrid_conv", 32, 32, 3, "float32"),
+    "hybrid_conv_1x1": tflite_convolution("hybrid_conv_1x1", 64, 64, 1, "float32"),
+    "hybrid_depthwise": tflite_depthwise("hybrid_depthwise", 64, "float32"),
+    "int16_conv": tflite_convolution("int16_conv", 32, 32, 3, "int16"),
+    "int16_depthwise": tflite_depthwise("int16_depthwise", 64, "int16"),
+    "silu": onnx("silu", _IMAGE, _silu),
+    "gelu": onnx("gelu", (1, 64, 512), _gelu),
+    "tanh_exp_log": onnx("tanh_exp_log", _IMAGE, _chain),
+    "topk": onnx("topk", (8, 1000), _top),
+    "lstm": onnx("lstm", (20, 1, 64), _recurrent("LSTM", 4, 64)),
+    "gru": onnx("gru", (20, 1, 64), _recurrent("GRU", 3, 64)),
+    "instance_norm": onnx("instance_norm", _IMAGE, _of_x("InstanceNormalization", 32, 32)),
+    "layer_norm": onnx("layer_norm", (1, 64, 256), _of_x("LayerNormalization", 256, 256)),
+    "batch_norm": onnx("batch_norm", _IMAGE, _normalized_after_relu),
+    "max_pool_5": onnx(
+        "max_pool_5", _IMAGE, _of_x("MaxPool", kernel_shape=[5, 5], pads=[2] * 4, strides=[1, 1])
+    ),
+    "grid_sample": onnx("grid_sample", _IMAGE, _sampled),
 }
 
 

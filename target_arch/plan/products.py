@@ -24,16 +24,16 @@ def is_hybrid(operator: Operator, model: Model) -> bool:
     return model.tensors[operator.constants[0]].dtype == "int8"
 
 
-def beyond_plain(operator: Operator, model: Model) -> str | None:
+def beyond_plain(operator: Operator, model: Model, *, grouped: bool = False) -> str | None:
     """The reason why a sum of products is not in the plain form: values of 8 bits or floats, one group of
-    channels, weights without zero point, sums of 32 bits. None for the plain form.
+    channels unless `grouped`, weights without zero point, sums of 32 bits. None for the plain form.
 
     Kernels and engines that know the plain form alone have to refuse all others.
     """
     if is_hybrid(operator, model):
         return "floats times int8 weights"
     groups = groups_of(operator, model)
-    if groups > 1:
+    if groups > 1 and not grouped:
         return f"{groups} groups of channels"
     weights = model.tensors[operator.constants[0]].quantization
     if weights is not None and any(weights.zero_point):

@@ -11,6 +11,7 @@ from target_arch.backends.plain_c.kernels import (
     depthwise,
     hybrid,
     matmul,
+    parts,
     products,
     real_depthwise,
     real_functions,
@@ -18,6 +19,7 @@ from target_arch.backends.plain_c.kernels import (
     reals,
     sums,
 )
+from target_arch.backends.plain_c.kernels.layout import WeightLayout
 from target_arch.backends.plain_c.kernels.pick import Driver, pick
 from target_arch.backends.plain_c.kernels.text import Made
 from target_arch.backends.plain_c.lower import Piece, joint_piece, operands, own_memory, piece, rows_piece
@@ -32,6 +34,21 @@ _UNWEIGHTED: Mapping[Driver | None, Callable[[Operator, Model], Made]] = {
     Driver.MATMUL: matmul.made,
 }
 """The calls of kernels that have nothing to pack."""
+
+_REAL: Mapping[Driver | None, Callable[[Operator, Model, int, reals.RealSum | None], Made]] = {
+    Driver.REALS: reals.made,
+    Driver.REAL_DEPTHWISE: real_depthwise.made,
+    Driver.REAL_GROUPED: parts.real_made,
+    Driver.REAL_TRANSPOSED: parts.real_made,
+}
+"""The calls of kernels in float32 that a sum may follow."""
+
+_IN_LAYOUT: Mapping[Driver | None, Callable[[Operator, Model, WeightLayout, int, sums.Sum | None], Made]] = {
+    Driver.PRODUCTS: products.made,
+    Driver.GROUPED: parts.made,
+    Driver.TRANSPOSED: parts.made,
+}
+"""Those of kernels in integers with weights in a layout."""
 
 
 @frozen
@@ -97,13 +114,12 @@ def _packed(
     kernel = choice.driver
     if kernel in _UNWEIGHTED:
         return _UNWEIGHTED[kernel](operator, model)
-    if kernel in (Driver.REALS, Driver.REAL_DEPTHWISE):
+    if kernel in _REAL:
         real = None if after is None else reals.sum_after(after, operator.output, model)
-        make = reals.made if kernel is Driver.REALS else real_depthwise.made
-        return make(operator, model, apart, real)
+        return _REAL[kernel](operator, model, apart, real)
     added = None if after is None else sums.sum_after(after, operator.output, model)
-    if kernel is Driver.PRODUCTS:
-        return products.made(operator, model, choice.layout, apart, added)
+    if kernel in _IN_LAYOUT:
+        return _IN_LAYOUT[kernel](operator, model, choice.layout, apart, added)
     if kernel is Driver.DEPTHWISE:
         return depthwise.made(operator, model, apart, added)
     if kernel is Driver.HYBRID:

@@ -25,6 +25,7 @@ from tests.backends.c.kernel_cases import (
     sum_cases,
 )
 from tests.backends.c.kernel_program import FLAGS, NATIVE, Case, mismatches, program
+from tests.backends.c.part_cases import part_cases, real_part_cases
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +39,8 @@ def cases() -> list[Case]:
         *sum_cases(rng, PAIRS),
         *hybrid_dense_cases(rng, PAIRS),
         *hybrid_conv2d_cases(rng, shapes, PAIRS),
+        *part_cases(rng, PAIRS),
+        *real_part_cases(rng),
         *real_cases(rng, [*shapes, *LONG]),
         *real_depthwise_cases(rng, shapes),
         *matmul_cases(rng),

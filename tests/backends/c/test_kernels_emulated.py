@@ -21,6 +21,7 @@ from tests.backends.c.kernel_cases import (
     sum_cases,
 )
 from tests.backends.c.kernel_program import FLAGS, Case, program
+from tests.backends.c.part_cases import part_cases, real_part_cases
 
 ARM, QEMU_ARM = ("aarch64-linux-gnu-gcc",), ("qemu-aarch64", "-cpu", "max")
 RISCV = (
@@ -54,6 +55,8 @@ def cases() -> list[Case]:
         *sum_cases(rng, layout),
         *hybrid_dense_cases(rng, layout),
         *hybrid_conv2d_cases(rng, shapes, layout),
+        *part_cases(rng, layout),
+        *real_part_cases(rng),
     ]
 
 

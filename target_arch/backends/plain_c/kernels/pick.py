@@ -14,6 +14,7 @@ from target_arch.backends.plain_c.kernels import (
     depthwise,
     hybrid,
     matmul,
+    parts,
     products,
     real_depthwise,
     real_functions,
@@ -38,6 +39,10 @@ class Driver(StrEnum):
     PRODUCTS = "s8_conv2d"
     DEPTHWISE = "s8_depthwise"
     HYBRID = "s8_hybrid"
+    GROUPED = "s8_grouped"
+    TRANSPOSED = "s8_transposed"
+    REAL_GROUPED = "f32_grouped"
+    REAL_TRANSPOSED = "f32_transposed"
     REALS = "f32_conv2d"
     REAL_DEPTHWISE = "f32_depthwise"
     REAL_FUNCTION = "f32_functions"
@@ -48,7 +53,12 @@ class Driver(StrEnum):
     REAL_DEPTHWISE_SUM = "f32_depthwise before it"
 
 
-_REAL_SUMS = {Driver.REALS: Driver.REAL_SUM, Driver.REAL_DEPTHWISE: Driver.REAL_DEPTHWISE_SUM}
+_REAL_SUMS = {
+    Driver.REALS: Driver.REAL_SUM,
+    Driver.REAL_GROUPED: Driver.REAL_SUM,
+    Driver.REAL_TRANSPOSED: Driver.REAL_SUM,
+    Driver.REAL_DEPTHWISE: Driver.REAL_DEPTHWISE_SUM,
+}
 """The sum in the call of a kernel for float32."""
 
 _DEPTHWISE_AS_DEFINED = (InstructionSet.ARMV7E_M, InstructionSet.ARMV8_1_M, InstructionSet.AARCH64)
@@ -124,6 +134,12 @@ def _integer(
         if reason is None and depthwise.proven(operator, model):
             work = depthwise.work(operator, model, None if after else form.strips)
             return Pick(kernel=Driver.DEPTHWISE, form=form, work=work)
+    elif parts.are_of(operator, model):
+        reason = parts.refusal(operator, model, layout, bounded=goal is not Goal.SPEED)
+        if reason is None and products.proven(operator, model):
+            transposed = operator.kind is OperatorKind.CONV2D_TRANSPOSE
+            driver = Driver.TRANSPOSED if transposed else Driver.GROUPED
+            return Pick(kernel=driver, form=form, work=parts.work(operator, model, layout, form.tile))
     else:
         reason = products.refusal(operator, model, layout, bounded=goal is not Goal.SPEED)
         if reason is None and products.proven(operator, model):
@@ -149,6 +165,12 @@ def _real(
             reason = f"the kernel for float32 is no shorter on {isa}"
         work = {} if reason else real_depthwise.work(operator, model)
         return reason or Pick(kernel=Driver.REAL_DEPTHWISE, form=form, work=work)
+    if parts.are_of(operator, model):
+        reason = parts.real_refusal(operator, model, bounded=goal is not Goal.SPEED)
+        transposed = operator.kind is OperatorKind.CONV2D_TRANSPOSE
+        driver = Driver.REAL_TRANSPOSED if transposed else Driver.REAL_GROUPED
+        work = {} if reason else parts.real_work(operator, model, form.real)
+        return reason or Pick(kernel=driver, form=form, work=work)
     reason = reals.refusal(operator, model, bounded=goal is not Goal.SPEED)
     work = {} if reason else reals.work(operator, model, form.real)
     return reason or Pick(kernel=Driver.REALS, form=form, work=work)

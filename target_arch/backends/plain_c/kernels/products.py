@@ -18,7 +18,7 @@ _HEADER = "kernels/s8_conv2d.h"
 _GROWTH = 1.1
 """The most that packing may add to weights, as a factor, beside `_SLACK` bytes."""
 _SLACK = 16384
-_LOW = -128
+LOW = -128
 """The driver takes uint8 less 128."""
 
 
@@ -60,12 +60,17 @@ def refusal(operator: Operator, model: Model, layout: WeightLayout, *, bounded: 
 
 def packed_within(w: Tensor, layout: WeightLayout) -> bool:
     """Whether packed weights take at most 1.1 times the plain ones, and some KiB."""
-    return layout.size(w.shape[0], prod(w.shape[1:])) <= _GROWTH * w.bytes + _SLACK
+    return within_growth(w, layout.size(w.shape[0], prod(w.shape[1:])))
+
+
+def within_growth(w: Tensor, size: int) -> bool:
+    """The same of weights that take so many bytes when they are packed."""
+    return size <= _GROWTH * w.bytes + _SLACK
 
 
 def proven(operator: Operator, model: Model) -> bool:
     """Whether `made` can prove the range of the sums of an operator that `refusal` accepts."""
-    return weighted.proven(operator, model, _rows, _LOW)
+    return weighted.proven(operator, model, _rows, LOW)
 
 
 def work(operator: Operator, model: Model, layout: WeightLayout, tile: KernelTile) -> Work:
@@ -105,12 +110,12 @@ def weighed(
 ) -> weighted.Weighed:
     """The operator as a call of its driver for an image of these sizes. Raises OutOfRange."""
     x = model.tensors[operator.inputs[0]]
-    values = weighted.prepare(operator, model, _rows(model.tensors[operator.constants[0]]), _LOW)
+    values = weighted.prepare(operator, model, _rows(model.tensors[operator.constants[0]]), LOW)
     call = weighted.DriverCall(
         driver="ta_s8_convolve",
         sizes="ta_s8_conv2d",
         headers=(layout.header, _HEADER),
-        numbers=(*_numbers(sizes, x, apart or sizes.out[2], layout), int((values.rows != -128).all())),
+        numbers=(*numbers_of(sizes, x, apart or sizes.out[2], layout), int((values.rows != -128).all())),
         weights=layout.packed(values.rows),
     )
     return weighted.Weighed(operator=operator, values=values, call=call)
@@ -167,7 +172,7 @@ def _pointwise(operator: Operator, model: Model, rows: int) -> Sizes:
     )
 
 
-def _numbers(sizes: Sizes, x: Tensor, apart: int, layout: WeightLayout) -> tuple[int, ...]:
+def numbers_of(sizes: Sizes, x: Tensor, apart: int, layout: WeightLayout) -> tuple[int, ...]:
     """The members of `ta_s8_conv2d`, in order, up to `narrow`."""
     unsigned = x.dtype == "uint8"
     outside = weighted.zero_point(x) - (128 if unsigned else 0)

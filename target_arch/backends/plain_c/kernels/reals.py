@@ -17,7 +17,7 @@ from target_arch.plan.products import beyond_plain
 HEADER = "kernels/f32_conv2d.h"
 INSIDE = ("w", "bias")
 """The parameters that `constants` are given to."""
-_BLOCK = 16
+BLOCK = 16
 _GROWTH, _SLACK = 1.1, 131072
 """The most that packing may add to weights: a factor, and bytes beside it."""
 _ACTIVATIONS = {"none": ("-INFINITY", "INFINITY"), "relu": ("0.0f", "INFINITY"), "relu6": ("0.0f", "6.0f")}
@@ -55,14 +55,21 @@ def refusal(operator: Operator, model: Model, *, bounded: bool = True) -> str | 
     if reason is not None:
         return reason
     w = model.tensors[operator.constants[0]]
-    added = w.bytes // w.shape[0] * (-w.shape[0] % _BLOCK)
-    if bounded and added > (_GROWTH - 1) * w.bytes + _SLACK:
+    added = w.bytes // w.shape[0] * (-w.shape[0] % BLOCK)
+    if bounded and not within_growth(w, added):
         return "packed weights would take more than 1.1 times the plain ones"
     return None
 
 
-def unfit(operator: Operator, model: Model) -> str | None:
-    """Why the operands or the activation of an operator with weights are not those of a kernel."""
+def within_growth(w: Tensor, added: int) -> bool:
+    """Whether packing may add so many bytes to weights."""
+    return added <= (_GROWTH - 1) * w.bytes + _SLACK
+
+
+def unfit(operator: Operator, model: Model, *, grouped: bool = False) -> str | None:
+    """Why the operands or the activation of an operator with weights are not those of a kernel. Channels are
+    in one group, unless `grouped`.
+    """
     names = (*operator.inputs, *operator.constants, operator.output)
     other = next((name for name in names if model.tensors[name].dtype != "float32"), None)
     if other is not None:
@@ -71,18 +78,22 @@ def unfit(operator: Operator, model: Model) -> str | None:
         return "weights or bias are computed at run time"
     if _activation(operator) not in _ACTIVATIONS:
         return f"activation {_activation(operator)}"
-    other = beyond_plain(operator, model)
+    other = beyond_plain(operator, model, grouped=grouped)
     return None if other is None else f"no kernel for {other}"
 
 
 def work(operator: Operator, model: Model, tile: KernelTile) -> Work:
     """The work of an operator that `refusal` accepts."""
-    sizes = sizes_of(operator, model)
+    return work_of(sizes_of(operator, model), tile)
+
+
+def work_of(sizes: Sizes, tile: KernelTile) -> Work:
+    """The work of a call for an image of these sizes."""
     outputs, depth = sizes.out[2], prod(sizes.kernel) * sizes.image[3]
     turns = 0 if _in_place(sizes) else tile.turns(outputs, depth)
     rows = ceil(sizes.pixels / tile.rows) * tile.rows
     return {
-        WorkUnit.REAL_PRODUCT: rows * ceil(outputs / _BLOCK) * _BLOCK * depth,
+        WorkUnit.REAL_PRODUCT: rows * ceil(outputs / BLOCK) * BLOCK * depth,
         WorkUnit.REAL_GATHERED: turns * sizes.pixels * depth,
         WorkUnit.REAL_OUTPUT: sizes.pixels * outputs,
         WorkUnit.CALL: 1,
@@ -91,6 +102,24 @@ def work(operator: Operator, model: Model, tile: KernelTile) -> Work:
 
 def made(operator: Operator, model: Model, apart: int = 0, after: RealSum | None = None) -> Made:
     """The call of an operator that `refusal` accepts; pixels of the output are `apart` elements apart."""
+    sizes = sizes_in_c(operator, model, sizes_of(operator, model), apart)
+    packed = constants(operator, model)
+    whole = RealCall(driver="ta_f32_convolve", header=HEADER, sizes=sizes, packed=packed)
+    return called(operator, model, whole, after)
+
+
+@frozen(kw_only=True)
+class RealCall:
+    """A driver, its header, the C of its sizes, and weights and bias as it wants them."""
+
+    driver: str
+    header: str
+    sizes: str
+    packed: tuple[Tensor, Tensor]
+
+
+def called(operator: Operator, model: Model, call: RealCall, after: RealSum | None) -> Made:
+    """The call of a driver for an operator, and of the sum after it."""
     x, out = model.tensors[operator.inputs[0]], model.tensors[operator.output]
     other = (parameter("other", after.other),) if after else ()
     inside = (Parameter(name=name, dtype="float32") for name in INSIDE)
@@ -101,21 +130,21 @@ def made(operator: Operator, model: Model, apart: int = 0, after: RealSum | None
         parameter("out", after.out if after else out, written=True),
     )
     lines = (
-        sizes_in_c(operator, model, sizes_of(operator, model), apart),
+        call.sizes,
         end_in_c("other" if after else "0", after),
-        "ta_f32_convolve(&sizes, &end, x, w, bias, out);",
+        f"{call.driver}(&sizes, &end, x, w, bias, out);",
     )
     kind = f"{operator.kind}_add" if after else str(operator.kind)
     return Made(
-        function=function(kind, parameters, lines, (HEADER,), ((4, 3),) if after else ()),
-        packed=constants(operator, model),
+        function=function(kind, parameters, lines, (call.header,), ((4, 3),) if after else ()),
+        packed=call.packed,
     )
 
 
 def sizes_in_c(operator: Operator, model: Model, sizes: Sizes, apart: int = 0) -> str:
     """The `ta_f32_conv2d` of an operator for an image of these sizes."""
     outputs = model.tensors[operator.constants[0]].shape[0]
-    return struct("ta_f32_conv2d", "sizes", (*_numbers(sizes, apart or outputs), *range_in_c(operator)))
+    return struct("ta_f32_conv2d", "sizes", (*numbers_of(sizes, apart or outputs), *range_in_c(operator)))
 
 
 def range_in_c(operator: Operator) -> tuple[str, str]:
@@ -131,21 +160,21 @@ def end_in_c(other: str, after: RealSum | None) -> str:
 
 def constants(operator: Operator, model: Model) -> tuple[Tensor, Tensor]:
     """Weights and bias as the driver wants them."""
-    w, bias = (_array(model.tensors[name]) for name in operator.constants)
+    w, bias = (array(model.tensors[name]) for name in operator.constants)
     rows = w.reshape(w.shape[0], -1)
     return (
         constant(operator, "packed", packed(rows)),
-        constant(operator, "biases", np.pad(bias.ravel(), (0, -len(rows) % _BLOCK))),
+        constant(operator, "biases", np.pad(bias.ravel(), (0, -len(rows) % BLOCK))),
     )
 
 
 def packed(rows: Any) -> Any:
     """Weights [N, K] as [N / 16][K][16], zeros where there is no output."""
-    whole = np.pad(rows, ((0, -rows.shape[0] % _BLOCK), (0, 0)))
-    return np.ascontiguousarray(whole.reshape(-1, _BLOCK, rows.shape[1]).transpose(0, 2, 1))
+    whole = np.pad(rows, ((0, -rows.shape[0] % BLOCK), (0, 0)))
+    return np.ascontiguousarray(whole.reshape(-1, BLOCK, rows.shape[1]).transpose(0, 2, 1))
 
 
-def _numbers(sizes: Sizes, apart: int) -> tuple[int, ...]:
+def numbers_of(sizes: Sizes, apart: int) -> tuple[int, ...]:
     """The members of `ta_f32_conv2d` before the activation, in order."""
     depth = prod(sizes.kernel) * sizes.image[3]
     windows = (*sizes.kernel, *sizes.stride, *sizes.dilation, *sizes.padding)
@@ -162,7 +191,8 @@ def _activation(operator: Operator) -> str:
     return str(operator.attributes.get("activation", "none"))
 
 
-def _array(tensor: Tensor) -> Any:
+def array(tensor: Tensor) -> Any:
+    """A constant of float32."""
     return np.frombuffer(tensor.data or b"", "<f4").reshape(tensor.shape)
 
 

@@ -9,7 +9,7 @@ from attrs import frozen
 from target_arch.backends.plain_c.kernels.scale import GROUP, OutOfRange, PreparedWeights, prepared, within
 from target_arch.backends.plain_c.kernels.sums import Sum
 from target_arch.backends.plain_c.kernels.text import Made, Parameter, function, parameter, struct
-from target_arch.plan.arithmetic import DTYPE_RANGE, requantization
+from target_arch.plan.arithmetic import DTYPE_RANGE, any_requantization
 from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.plan.operators.facts import INTEGERS
 from target_arch.plan.products import beyond_plain
@@ -26,13 +26,15 @@ class DriverCall:
     driver: str
     sizes: str
     headers: tuple[str, ...]
-    numbers: tuple[int, ...]
+    numbers: tuple[int | str, ...]
     weights: bytes
     room: int = 0
 
 
-def refusal(operator: Operator, model: Model) -> str | None:
-    """Why the operands of an operator with weights are not those of a kernel; None where they are."""
+def refusal(operator: Operator, model: Model, *, grouped: bool = False) -> str | None:
+    """Why the operands of an operator with weights are not those of a kernel; None where they are. Channels
+    are in one group, unless `grouped`.
+    """
     if operator.arithmetic not in INTEGERS:
         return f"no kernel for {operator.kind} in {operator.arithmetic} arithmetic"
     x, out = model.tensors[operator.inputs[0]], model.tensors[operator.output]
@@ -41,7 +43,7 @@ def refusal(operator: Operator, model: Model) -> str | None:
         return f"no kernel for {x.dtype} times {w.dtype} to {out.dtype}"
     if w.data is None or bias.data is None:
         return "weights or bias are computed at run time"
-    other = beyond_plain(operator, model)
+    other = beyond_plain(operator, model, grouped=grouped)
     return None if other is None else f"no kernel for {other}"
 
 
@@ -49,17 +51,21 @@ def prepare(operator: Operator, model: Model, rows: Any, low: int) -> PreparedWe
     """Weights in rows [N, K], bias and scale for a driver that multiplies 8-bit values from `low` on: 0 where
     it takes uint8 as it is, -128 where it takes int8, or uint8 less 128. Raises OutOfRange.
     """
-    x, out = model.tensors[operator.inputs[0]], model.tensors[operator.output]
-    r = requantization(operator, model)
-    offset = r.input_offset - (low - DTYPE_RANGE[x.dtype][0])
-    return prepared(r, rows, _bias(operator, model), low, offset, out.dtype == "uint8")
+    unsigned, added = model.tensors[operator.output].dtype == "uint8", offset(operator, model, low)
+    return prepared(any_requantization(operator, model), rows, _bias(operator, model), low, added, unsigned)
+
+
+def offset(operator: Operator, model: Model, low: int) -> int:
+    """What is added to 8-bit values from `low` on before they are multiplied."""
+    least, _ = DTYPE_RANGE[model.tensors[operator.inputs[0]].dtype]
+    return any_requantization(operator, model).input_offset - (low - least)
 
 
 def proven(operator: Operator, model: Model, rows_of: Callable[[Tensor], Any], low: int) -> bool:
     """Whether `prepare` will find that 32 bits hold all sums: mostly their number and the bias are enough."""
     w = model.tensors[operator.constants[0]]
     products = w.bytes // max(model.tensors[operator.constants[1]].shape[-1], 1)
-    if within(requantization(operator, model), _bias(operator, model), products):
+    if within(any_requantization(operator, model), _bias(operator, model), products):
         return True
     try:
         prepare(operator, model, rows_of(w), low)
