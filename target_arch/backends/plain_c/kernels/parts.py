@@ -99,12 +99,10 @@ def made(
 def real_made(operator: Operator, model: Model, apart: int = 0, after: reals.RealSum | None = None) -> Made:
     """The call of an operator that `real_refusal` accepts, as `made`."""
     first, last = _ends(operator, model, apart)
-    members = (*reals.numbers_of(first, last), *reals.range_in_c(operator))
-    groups = groups_of(operator, model)
-    if operator.kind is OperatorKind.CONV2D_TRANSPOSE:
-        name, kind, numbers = "transposed", "ta_f32_conv2d", members
-    else:
-        name, kind, numbers = "groups", "ta_f32_groups", (_braced(members), groups)
+    members: tuple[int | str, ...] = (*reals.numbers_of(first, last), *reals.range_in_c(operator))
+    groups, name, kind = groups_of(operator, model), "transposed", "ta_f32_conv2d"
+    if operator.kind is not OperatorKind.CONV2D_TRANSPOSE:
+        name, kind, members = "groups", "ta_f32_groups", (_braced(members), groups)
     header = "f32_transposed.h" if name == "transposed" else "f32_grouped.h"
     bias = reals.array(model.tensors[operator.constants[1]]).reshape(groups, -1)
     weights = [reals.packed(part.rows).ravel() for part in _parts(operator, model)]
@@ -114,7 +112,7 @@ def real_made(operator: Operator, model: Model, apart: int = 0, after: reals.Rea
         reals.RealCall(
             driver=f"ta_f32_convolve_{name}",
             header=f"kernels/{header}",
-            sizes=struct(kind, "sizes", numbers),
+            sizes=struct(kind, "sizes", members),
             packed=(
                 reals.constant(operator, "packed", np.concatenate(weights)),
                 reals.constant(operator, "biases", _padded(bias, reals.BLOCK)),
