@@ -1,4 +1,4 @@
-/* Softmax over the last axis and erf, in float32. Results may be where the values are.
+/* Softmax over the last axis and functions of one number, in float32. Results may be where the values are.
  *
  * Forms: portable, AVX2 with FMA, whose sums are added up in another order.
  */
@@ -11,6 +11,18 @@
 
 #include "kernels/f32_exp.h"
 #include "kernels/x86.h"
+
+/* Functions of one number. */
+typedef enum {
+    TA_F32_ERF,
+    TA_F32_EXP,
+    TA_F32_LOG,
+    TA_F32_TANH,
+    TA_F32_SIGMOID,
+    TA_F32_SILU,
+    TA_F32_GELU,
+    TA_F32_GELU_TANH
+} ta_f32_function;
 
 /* So many exponentials are added up before they join the sum: of many, small ones would vanish beside it. */
 #define TA_F32_SUMMED 64
@@ -66,10 +78,41 @@ TA_AVX2 static inline float ta_f32_exponentials_avx2(const float *x, int32_t len
     return total;
 }
 
-TA_AVX2 static inline void ta_f32_erf_of_avx2(const float *x, int32_t count, float *out)
+/* A function of eight values. */
+TA_AVX2_PART __m256 ta_f32_eight_avx2(ta_f32_function function, __m256 x)
+{
+    const __m256 one = _mm256_set1_ps(1.0f), half = _mm256_set1_ps(0.5f);
+    __m256 inner = x;
+    switch (function) {
+    case TA_F32_ERF:
+        return ta_f32_erf_avx2(x);
+    case TA_F32_EXP:
+        return ta_f32_exp_any_avx2(x);
+    case TA_F32_LOG:
+        return ta_f32_log_avx2(x);
+    case TA_F32_TANH:
+        return ta_f32_tanh_avx2(x);
+    case TA_F32_GELU:
+        inner = ta_f32_erf_avx2(_mm256_mul_ps(x, _mm256_set1_ps(0.707106781f)));
+        return _mm256_mul_ps(x, _mm256_add_ps(half, _mm256_mul_ps(inner, half)));
+    case TA_F32_GELU_TANH:
+        inner = _mm256_mul_ps(_mm256_mul_ps(_mm256_set1_ps(0.044715f), x), x);
+        inner = _mm256_mul_ps(_mm256_mul_ps(_mm256_set1_ps(0.797884561f), x), _mm256_add_ps(one, inner));
+        return _mm256_mul_ps(_mm256_mul_ps(half, x), _mm256_add_ps(one, ta_f32_tanh_avx2(inner)));
+    case TA_F32_SILU:
+    case TA_F32_SIGMOID:
+    default:
+        inner = ta_f32_exp_any_avx2(_mm256_sub_ps(_mm256_setzero_ps(), x));
+        inner = _mm256_div_ps(one, _mm256_add_ps(one, inner));
+        return function == TA_F32_SILU ? _mm256_mul_ps(x, inner) : inner;
+    }
+}
+
+/* A function of `count` values, a multiple of eight. */
+TA_AVX2 static inline void ta_f32_map_avx2(ta_f32_function function, const float *x, int32_t count, float *out)
 {
     for (int32_t k = 0; k < count; k += 8) {
-        _mm256_storeu_ps(out + k, ta_f32_erf_avx2(_mm256_loadu_ps(x + k)));
+        _mm256_storeu_ps(out + k, ta_f32_eight_avx2(function, _mm256_loadu_ps(x + k)));
     }
 }
 #endif
@@ -94,18 +137,45 @@ static inline void ta_f32_softmax(const float *x, int32_t rows, int32_t length, 
     }
 }
 
-/* erf of `count` values. */
-static inline void ta_f32_erf(const float *x, int32_t count, float *out)
+/* A function of one value. */
+static inline float ta_f32_one(ta_f32_function function, float x)
+{
+    float inner = x;
+    switch (function) {
+    case TA_F32_ERF:
+        return erff(x);
+    case TA_F32_EXP:
+        return expf(x);
+    case TA_F32_LOG:
+        return logf(x);
+    case TA_F32_TANH:
+        return tanhf(x);
+    case TA_F32_GELU:
+        inner = erff(x * 0.707106781f);
+        return x * (0.5f + inner * 0.5f);
+    case TA_F32_GELU_TANH:
+        inner = 0.797884561f * x * (1.0f + 0.044715f * x * x);
+        return 0.5f * x * (1.0f + tanhf(inner));
+    case TA_F32_SILU:
+    case TA_F32_SIGMOID:
+    default:
+        inner = 1.0f / (1.0f + expf(-x));
+        return function == TA_F32_SILU ? x * inner : inner;
+    }
+}
+
+/* A function of `count` values. */
+static inline void ta_f32_map(ta_f32_function function, const float *x, int32_t count, float *out)
 {
     int32_t k = 0;
 #ifdef TA_KERNELS_X86
     if (TA_HAS_AVX2) {
         k = count / 8 * 8;
-        ta_f32_erf_of_avx2(x, k, out);
+        ta_f32_map_avx2(function, x, k, out);
     }
 #endif
     for (; k < count; ++k) {
-        out[k] = erff(x[k]);
+        out[k] = ta_f32_one(function, x[k]);
     }
 }
 

@@ -1,4 +1,4 @@
-"""softmax and erf in float32 as calls of `f32_functions.h`."""
+"""softmax and functions of one number in float32 as calls of `f32_functions.h`."""
 
 from math import prod
 
@@ -9,13 +9,14 @@ from target_arch.plan.operators.facts import Arithmetic
 from target_arch.plan.operators.kinds import OperatorKind
 
 _HEADER = "kernels/f32_functions.h"
-_ERF = "erf"
+FUNCTIONS = ("erf", "exp", "log", "tanh", "sigmoid", "silu", "gelu", "gelu_tanh")
+"""The functions that `ta_f32_function` has."""
 
 
 def refusal(operator: Operator, model: Model) -> str | None:
     """Why an operator is no such call, None where it is one."""
     softmax = operator.kind is OperatorKind.SOFTMAX and operator.arithmetic is Arithmetic.FLOAT
-    if not softmax and not _is_erf(operator):
+    if not softmax and not _is_function(operator):
         return f"no kernel for {operator.kind}"
     names = (*operator.inputs, operator.output)
     other = next((name for name in names if model.tensors[name].dtype != "float32"), None)
@@ -31,8 +32,9 @@ def made(operator: Operator, model: Model) -> Made:
     """The call of an operator that `refusal` accepts."""
     x, out = model.tensors[operator.inputs[0]], model.tensors[operator.output]
     count = prod(out.shape)
-    if _is_erf(operator):
-        kind, line = _ERF, f"ta_f32_erf(x, {count}, out);"
+    if _is_function(operator):
+        kind = str(operator.attributes["function"])
+        line = f"ta_f32_map(TA_F32_{kind.upper()}, x, {count}, out);"
     else:
         length, beta = out.shape[-1], float(operator.attributes.get("beta", 1.0))  # type: ignore[arg-type]
         kind = str(operator.kind)
@@ -41,5 +43,5 @@ def made(operator: Operator, model: Model) -> Made:
     return Made(function=function(kind, parameters, (line,), (_HEADER,), ((1, 0),)), packed=())
 
 
-def _is_erf(operator: Operator) -> bool:
-    return operator.kind is OperatorKind.FUNCTION and operator.attributes["function"] == _ERF
+def _is_function(operator: Operator) -> bool:
+    return operator.kind is OperatorKind.FUNCTION and operator.attributes["function"] in FUNCTIONS
