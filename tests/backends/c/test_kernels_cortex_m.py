@@ -24,7 +24,7 @@ from tests.backends.c.part_cases import part_cases, real_part_cases
 from tests.systems import COMPILER, EMULATOR, MACHINES
 
 BOARDS = {InstructionSet.ARMV7E_M: "mps2-an500", InstructionSet.ARMV8_1_M: "mps3-an547"}
-FAMILIES = ("integer", "hybrid", "parts")
+FAMILIES = ("integer", "hybrid", "parts", "parts in float32")
 START = """
 extern void _start(void);
 __attribute__((naked, used)) void reset(void)
@@ -45,7 +45,9 @@ def cases(isa: InstructionSet, family: str) -> list[Case]:
     if family == "hybrid":
         return [*hybrid_dense_cases(rng, layout), *hybrid_conv2d_cases(rng, shapes, layout)]
     if family == "parts":
-        return [*part_cases(rng, layout), *real_part_cases(rng)]
+        return list(part_cases(rng, layout))
+    if family == "parts in float32":
+        return list(real_part_cases(rng))
     return [
         *conv2d_cases(rng, shapes, layout),
         *dense_cases(rng, layout),

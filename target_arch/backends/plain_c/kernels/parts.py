@@ -26,7 +26,7 @@ _TOO_LARGE = "packed weights would take more than 1.1 times the plain ones"
 
 
 @frozen(kw_only=True)
-class Part:
+class PartialConvolution:
     """A convolution of one group or phase, and its weights [outputs, products]."""
 
     sizes: Sizes
@@ -123,7 +123,7 @@ def real_made(operator: Operator, model: Model, apart: int = 0, after: reals.Rea
 
 
 def _unfit(operator: Operator, model: Model) -> str | None:
-    """What neither driver takes."""
+    """Why neither driver takes a transposed convolution; None for others."""
     if operator.kind is not OperatorKind.CONV2D_TRANSPOSE:
         return None
     sizes = products.sizes_of_image(operator, model)
@@ -134,7 +134,7 @@ def _unfit(operator: Operator, model: Model) -> str | None:
     return None
 
 
-def _parts(operator: Operator, model: Model, rows: Any = None) -> list[Part]:
+def _parts(operator: Operator, model: Model, rows: Any = None) -> list[PartialConvolution]:
     """The convolutions of an operator, with its weights or with others in their place."""
     w = model.tensors[operator.constants[0]]
     values = np.frombuffer(w.data or b"", w.dtype) if rows is None else rows
@@ -143,9 +143,9 @@ def _parts(operator: Operator, model: Model, rows: Any = None) -> list[Part]:
     return list(split(sizes, values.reshape(w.shape), groups_of(operator, model)))
 
 
-def _groups(sizes: Sizes, w: Any, groups: int) -> Iterator[Part]:
+def _groups(sizes: Sizes, w: Any, groups: int) -> Iterator[PartialConvolution]:
     for own in np.split(w, groups):
-        yield Part(sizes=_of_group(sizes, groups), rows=own.reshape(len(own), -1))
+        yield PartialConvolution(sizes=_of_group(sizes, groups), rows=own.reshape(len(own), -1))
 
 
 def _of_group(sizes: Sizes, groups: int) -> Sizes:
@@ -161,14 +161,14 @@ def _of_group(sizes: Sizes, groups: int) -> Sizes:
     )
 
 
-def _phases(sizes: Sizes, w: Any, groups: int) -> Iterator[Part]:
+def _phases(sizes: Sizes, w: Any, groups: int) -> Iterator[PartialConvolution]:
     """Phases with their rows first. Their outputs are as many as fit at most."""
     assert groups == 1
     (down, across), (height, width, outputs) = sizes.stride, sizes.out
     for y in range(down):
         for x in range(across):
             own = w[:, y::down, x::across][:, ::-1, ::-1]
-            yield Part(
+            yield PartialConvolution(
                 sizes=Sizes(
                     image=sizes.image,
                     out=(-(-height // down), -(-width // across), outputs),
@@ -202,7 +202,7 @@ def _in_groups(values: PreparedWeights, groups: int) -> PreparedWeights:
 
 
 def _in_phases(
-    operator: Operator, model: Model, values: PreparedWeights, parts: Iterable[Part]
+    operator: Operator, model: Model, values: PreparedWeights, parts: Iterable[PartialConvolution]
 ) -> PreparedWeights:
     """The bias of each phase: the zero point is added for its own weights."""
     offset = weighted.offset(operator, model, products.LOW)

@@ -56,7 +56,7 @@ def prepare(operator: Operator, model: Model, rows: Any, low: int) -> PreparedWe
 
 
 def offset(operator: Operator, model: Model, low: int) -> int:
-    """What is added to 8-bit values from `low` on before they are multiplied."""
+    """The number that is added to 8-bit values from `low` on before they are multiplied."""
     least, _ = DTYPE_RANGE[model.tensors[operator.inputs[0]].dtype]
     return any_requantization(operator, model).input_offset - (low - least)
 
