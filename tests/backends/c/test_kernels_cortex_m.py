@@ -20,11 +20,11 @@ from tests.backends.c.kernel_cases import (
     sum_cases,
 )
 from tests.backends.c.kernel_program import FLAGS, NATIVE, Case, mismatches, program
-from tests.backends.c.part_cases import part_cases, real_part_cases
+from tests.backends.c.part_cases import part_cases
 from tests.systems import COMPILER, EMULATOR, MACHINES
 
 BOARDS = {InstructionSet.ARMV7E_M: "mps2-an500", InstructionSet.ARMV8_1_M: "mps3-an547"}
-FAMILIES = ("integer", "hybrid", "parts", "parts in float32")
+FAMILIES = ("integer", "hybrid", "parts")
 START = """
 extern void _start(void);
 __attribute__((naked, used)) void reset(void)
@@ -46,8 +46,6 @@ def cases(isa: InstructionSet, family: str) -> list[Case]:
         return [*hybrid_dense_cases(rng, layout), *hybrid_conv2d_cases(rng, shapes, layout)]
     if family == "parts":
         return list(part_cases(rng, layout))
-    if family == "parts in float32":
-        return list(real_part_cases(rng))
     return [
         *conv2d_cases(rng, shapes, layout),
         *dense_cases(rng, layout),
