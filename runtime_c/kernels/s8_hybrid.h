@@ -14,7 +14,7 @@
 #include <float.h>
 #include <stdint.h>
 
-#include "kernels/s8_conv2d.h"
+#include "kernels/s8_sums.h"
 
 #define TA_S8_STORED 32 /* rows of a dense layer that are brought to eight bits at once */
 
@@ -210,38 +210,22 @@ static inline void ta_s8_reals(const ta_s8_hybrid *layer, const ta_s8_grid *grid
     }
 }
 
-/* Outputs that use their weights for all rows before the next ones. */
-static inline int32_t ta_s8_resident(int32_t depth)
-{
-    const int32_t some = TA_S8_RESIDENT / depth / TA_S8_OUTPUTS * TA_S8_OUTPUTS;
-    return some > TA_S8_OUTPUTS ? some : TA_S8_OUTPUTS;
-}
-
 /* Outputs `begin` to `stop` of the pixels of an image of stored values `x`, each of which is on the grid `each` after
  * that of the one before. */
 static inline void ta_s8_hybrid_outputs(const ta_s8_hybrid *layer, const ta_s8_conv2d *conv, const ta_s8_weights *of,
                                         const ta_s8_grid *grids, int32_t each, const int8_t *x, float *out,
                                         int32_t begin, int32_t stop)
 {
-    static const int32_t zeros[TA_S8_OUTPUTS] = {0};
     ta_s8_cell panel[TA_S8_ROWS * TA_S8_PANEL + TA_S8_MORE];
     int32_t sums[TA_S8_ROWS * TA_S8_OUTPUTS] TA_VECTORS;
-    const int32_t depth = conv->depth, pixels = conv->out_height * conv->out_width;
+    const int32_t pixels = conv->out_height * conv->out_width;
     ta_s8_pixel pixel = {0, 0, 0};
     for (int32_t first = 0, rows; first < pixels; first += rows) {
         rows = pixels - first < TA_S8_ROWS ? pixels - first : TA_S8_ROWS;
         for (int32_t n = begin; n < stop; n += TA_S8_OUTPUTS) {
             const int32_t count = stop - n < TA_S8_OUTPUTS ? stop - n : TA_S8_OUTPUTS;
             const ta_s8_weights own = ta_s8_weights_at(layer, of, n);
-            for (int32_t k = 0; k < depth; k += TA_S8_PANEL) {
-                const int32_t some = depth - k < TA_S8_PANEL ? depth - k : TA_S8_PANEL;
-                if (n == begin || depth > TA_S8_PANEL) {
-                    ta_s8_gather(conv, panel, x, pixel, rows, k, k + some);
-                }
-                ta_s8_tile(rows, sums, k ? sums : zeros, k ? TA_S8_OUTPUTS : 0, panel, some,
-                           of->w + n * depth + k * TA_S8_BLOCK, TA_S8_BLOCK * depth,
-                           (count + TA_S8_BLOCK - 1) / TA_S8_BLOCK, conv->narrow);
-            }
+            ta_s8_sums(conv, panel, x, pixel, rows, n == begin, of->w, n, count, sums);
             for (int32_t r = 0; r < rows; ++r) {
                 ta_s8_reals(layer, grids + each * (first + r), &own, count, sums + r * TA_S8_OUTPUTS,
                             out + (int64_t)(first + r) * conv->apart + n);

@@ -10,6 +10,7 @@ from target_arch.backends.plain_c.concat import ConcatSlice
 from target_arch.backends.plain_c.kernels import (
     depthwise,
     hybrid,
+    integers,
     matmul,
     parts,
     products,
@@ -47,6 +48,7 @@ _IN_LAYOUT: Mapping[Driver | None, Callable[[Operator, Model, WeightLayout, int,
     Driver.PRODUCTS: products.made,
     Driver.GROUPED: parts.made,
     Driver.TRANSPOSED: parts.made,
+    Driver.INTEGERS: integers.made,
 }
 """Those of kernels in integers with weights in a layout."""
 

@@ -107,6 +107,24 @@ def matrix_product(operator: Operator, model: Model) -> Definition:
     return rule.result(axes, rule.summed(axes, term, [index]))
 
 
+def integer_product(operator: Operator, model: Model) -> Definition:
+    """[..,M,K] of 8-bit values, less a zero point, times int8 weights [N,K], in int32: ONNX's MatMulInteger.
+    The zero point is the second operand, or the attribute `zero`.
+    """
+    given = operands_of(operator, model)
+    x, *zeros, w = given.data
+    index = te.reduce_axis((0, given.number("in_features")), name="c")
+
+    def term(*i: Any) -> Any:
+        zero = zeros[0][0].astype("int32") if zeros else given.number("zero")
+        return (x(*i[:-1], index).astype("int32") - zero) * w[i[-1], index].astype("int32")
+
+    axes = axes_of(given.out.shape)
+    acc = stage("acc", axes, lambda *i: te.sum(term(*i), axis=[index]))
+    out = stage("out", axes, acc)
+    return Definition(arguments=(*given.data, out), schedule=one_by_one(("acc",), ("acc",)))
+
+
 def time_filters(operator: Operator, model: Model) -> Definition:
     """Of values by time [N,T,1,F] and weights [O,T,1,F / O]: output o sums its own F / O features over all
     times (LiteRT's SVDF).
@@ -123,7 +141,11 @@ def time_filters(operator: Operator, model: Model) -> Definition:
     return rule.result(axes, rule.summed(axes, term, [time, feature]))
 
 
-DEFINITIONS = {"matrix_product": matrix_product, "time_filters": time_filters}
+DEFINITIONS = {
+    "matrix_product": matrix_product,
+    "integer_product": integer_product,
+    "time_filters": time_filters,
+}
 
 
 def macs_per_output(shapes: Sequence[tuple[int, ...]], attributes: Mapping[str, Attribute]) -> int:

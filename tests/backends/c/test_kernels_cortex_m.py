@@ -11,6 +11,7 @@ import pytest
 from target_arch.backends.plain_c.kernels.layout import layout_of
 from target_arch.soc.words import InstructionSet
 from tests.backends.c.hybrid_cases import hybrid_conv2d_cases, hybrid_dense_cases
+from tests.backends.c.integer_cases import integer_cases
 from tests.backends.c.kernel_cases import (
     CHOSEN,
     conv2d_cases,
@@ -45,7 +46,7 @@ def cases(isa: InstructionSet, family: str) -> list[Case]:
     if family == "hybrid":
         return [*hybrid_dense_cases(rng, layout), *hybrid_conv2d_cases(rng, shapes, layout)]
     if family == "parts":
-        return list(part_cases(rng, layout))
+        return [*part_cases(rng, layout), *integer_cases(rng, layout)]
     return [
         *conv2d_cases(rng, shapes, layout),
         *dense_cases(rng, layout),

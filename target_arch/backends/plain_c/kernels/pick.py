@@ -13,6 +13,7 @@ from attrs import field, frozen
 from target_arch.backends.plain_c.kernels import (
     depthwise,
     hybrid,
+    integers,
     matmul,
     parts,
     products,
@@ -39,6 +40,7 @@ class Driver(StrEnum):
     PRODUCTS = "s8_conv2d"
     DEPTHWISE = "s8_depthwise"
     HYBRID = "s8_hybrid"
+    INTEGERS = "s8_integers"
     GROUPED = "s8_grouped"
     TRANSPOSED = "s8_transposed"
     REAL_GROUPED = "f32_grouped"
@@ -188,6 +190,11 @@ def _unweighted(operator: Operator, model: Model, isa: InstructionSet, goal: Goa
     for kernel, room in ((Driver.REAL_FUNCTION, real_functions), (Driver.REAL_MATMUL, real_matmul)):
         if room.refusal(operator, model) is None and goal is not Goal.SIZE:
             return Pick(kernel=kernel, form=form_of(isa), work=room.work(operator, model))
+    form, layout = form_of(isa), layout_of(isa)
+    if operator.kind is OperatorKind.PRODUCTS and goal is not Goal.SIZE:
+        reason = integers.refusal(operator, model, layout, bounded=goal is not Goal.SPEED)
+        work = {} if reason else integers.work(operator, model, layout, form.tile)
+        return reason or Pick(kernel=Driver.INTEGERS, form=form, work=work)
     if isa in _MATMUL_FORMS and goal is not Goal.SIZE:
         reason = matmul.refusal(operator, model)
         return reason or Pick(kernel=Driver.MATMUL, form=form_of(isa), work=matmul.work(operator, model))
