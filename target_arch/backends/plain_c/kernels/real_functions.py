@@ -33,7 +33,7 @@ def made(operator: Operator, model: Model) -> Made:
     x, out = model.tensors[operator.inputs[0]], model.tensors[operator.output]
     count = prod(out.shape)
     if _is_function(operator):
-        kind = str(operator.attributes["function"])
+        kind = _named(operator)
         line = f"ta_f32_map(TA_F32_{kind.upper()}, x, {count}, out);"
     else:
         length, beta = out.shape[-1], float(operator.attributes.get("beta", 1.0))  # type: ignore[arg-type]
@@ -44,4 +44,8 @@ def made(operator: Operator, model: Model) -> Made:
 
 
 def _is_function(operator: Operator) -> bool:
-    return operator.kind is OperatorKind.FUNCTION and operator.attributes["function"] in FUNCTIONS
+    return operator.kind is OperatorKind.FUNCTION and _named(operator) in FUNCTIONS
+
+
+def _named(operator: Operator) -> str:
+    return str(operator.attributes["function"])
