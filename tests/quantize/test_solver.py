@@ -10,7 +10,7 @@ from target_arch.quantize.solver import LayerPrices, Problem, best, nearest
 
 pytest.importorskip("ortools", reason="needs OR-tools: pip install 'target-arch[quantize]'")
 
-CHOICES = tuple(Precision)
+CHOICES = (Precision.FLOAT, Precision.INT8, Precision.INT8_TENSOR)
 
 
 def problem(seed: int, layers: int = 4) -> Problem:
