@@ -3,11 +3,13 @@
 from pathlib import Path
 
 import pytest
+from attrs import fields
 
 from target_arch.cli.main import main
 from target_arch.diagnostics import DiagnosticError
 from target_arch.pipeline import CompileRequest
 from target_arch.pipeline.resolve import rules
+from target_arch.plan.manifest.model import OptionsEntry
 from target_arch.registry import PlugIns
 from target_arch.soc import parse_soc, read_soc
 from target_arch.soc.units import BANDWIDTH, BITS
@@ -76,6 +78,17 @@ def test_a_bundle_knows_its_options(options: list[str], model: Path, tmp_path: P
     bundle = str(tmp_path / "bundle")
     assert main(["compile", str(model), "--soc", "zynq_edge", "-o", bundle, *options]) == 0
     assert main(["verify", str(model), "--bundle", bundle, "--layers", "--count", "1"]) == 0
+
+
+def test_every_option_of_a_plan_is_recorded() -> None:
+    """A new field of a request is an option of the manifest, or one of these, which the manifest has elsewhere
+    or which are files.
+    """
+    elsewhere = {"model_path", "soc", "mode", "optimize", "io", "name", "port", "input_shapes", "keep_dead"}
+    files = {"costs", "tuning", "backend_dirs", "plug_ins", "images", "passes"}
+    renamed = {"memory": "memory_limits"}
+    asked = {renamed.get(each.name, each.name) for each in fields(CompileRequest)}
+    assert asked - elsewhere - files - {"constants"} == {each.name for each in fields(OptionsEntry)}
 
 
 def test_a_bundle_knows_the_part_that_it_is(tmp_path: Path) -> None:
