@@ -81,8 +81,8 @@ def test_a_bundle_knows_its_options(options: list[str], model: Path, tmp_path: P
 
 
 def test_every_option_of_a_plan_is_recorded() -> None:
-    """A new field of a request is an option of the manifest, or one of these, which the manifest has elsewhere
-    or which are files.
+    """A new field of a request is an option of the manifest, or one of these: others of its keys have them,
+    or they are files.
     """
     elsewhere = {"model_path", "soc", "mode", "optimize", "io", "name", "port", "input_shapes", "keep_dead"}
     files = {"costs", "tuning", "backend_dirs", "plug_ins", "images", "passes"}
