@@ -155,6 +155,14 @@ def _softmax(operator: Operator, operands: list[Array]) -> Array:
     return power / power.sum(axis=-1, keepdims=True)
 
 
+def _layer_norm(operator: Operator, operands: list[Array]) -> Array:
+    x, scale, offset = operands
+    length, epsilon = operator.attributes["length"], operator.attributes["epsilon"]
+    rows = x.reshape(-1, length)
+    apart = rows - rows.mean(-1, keepdims=True)
+    return apart / np.sqrt((apart**2).mean(-1, keepdims=True) + epsilon) * scale + offset
+
+
 def _function(operator: Operator, operands: list[Array]) -> Array:
     x, name = operands[0], str(operator.attributes["function"])
     parameters: Any = operator.attributes.get("parameters", ())
@@ -198,6 +206,7 @@ _KINDS: dict[str, Callable[[Operator, list[Array]], Array]] = {
     "conv2d_transpose": _conv2d_transpose,
     "depthwise_conv2d": _depthwise,
     "dense": _dense,
+    "normalize": _layer_norm,
     "matmul": lambda _, operands: operands[0] @ operands[1],
     "add": lambda _, operands: operands[0] + operands[1],
     "sub": lambda _, operands: operands[0] - operands[1],

@@ -1,4 +1,5 @@
-"""Rows of stored values divided by their Euclidean norm, as LiteRT computes them in integers.
+"""Rows of floats with a mean of zero and a variance of one, and rows of stored values divided by their
+Euclidean norm, as LiteRT computes them in integers.
 
 Sources: LiteRT `kernels/internal/reference/integer_ops/l2normalization.h` (int8) and
 `reference/l2normalization.h` (uint8), `kernels/internal/common.h` (GetInvSqrtQuantizedMultiplierExp), and
@@ -32,6 +33,40 @@ _STAGES = (
     *(f"{name}{number}" for number in range(_ITERATIONS) for name in ("square", "cube", "root")),
     "inverse",
 )
+
+
+def layer_norm(operator: Operator, model: Model) -> Definition:
+    """Rows of `length` floats, each less its mean and divided by the root of its variance plus `epsilon`,
+    times the first constant plus the second one, place by place. The variance is the mean of squared
+    differences from the mean: that of squares less the square of the mean is wrong of values far from zero.
+    """
+    given = operands_of(operator, model)
+    length = given.number("length")
+    rows = prod(given.out.shape) // length
+    x = te.placeholder((rows, length), "float32", name="x0")
+    scale, offset = (te.placeholder((length,), "float32", name=name) for name in ("x1", "x2"))
+    row, axes = (("row", rows),), (("row", rows), ("k", length))
+    places, again = (te.reduce_axis((0, length), name="k") for _ in range(2))
+    share, epsilon = tirx.const(1 / length, "float32"), tirx.const(given.real("epsilon"), "float32")
+
+    total = stage("total", row, lambda i: te.sum(x[i, places], axis=[places]))
+    mean = stage("mean", row, lambda i: total[i] * share)
+    apart = stage(
+        "apart", row, lambda i: te.sum((x[i, again] - mean[i]) * (x[i, again] - mean[i]), axis=[again])
+    )
+    one = tirx.const(1.0, "float32")
+    inverse = stage("inverse", row, lambda i: one / tirx.sqrt(apart[i] * share + epsilon))
+    out = stage("out", axes, lambda i, k: (x[i, k] - mean[i]) * inverse[i] * scale[k] + offset[k])
+    return Definition(arguments=(x, scale, offset, out), schedule=_layer_by_layer)
+
+
+def _layer_by_layer(sch: Any) -> None:
+    row = sch.get_loops(sch.get_sblock("out"))[0]
+    for name in ("inverse", "apart", "mean", "total"):
+        sch.compute_at(sch.get_sblock(name), row, preserve_unit_loops=True)
+    for name in ("total", "apart"):
+        block = sch.get_sblock(name)
+        sch.decompose_reduction(block, sch.get_loops(block)[1])
 
 
 def unit_rows(operator: Operator, model: Model) -> Definition:
@@ -134,4 +169,4 @@ def _row_by_row(sch: Any) -> None:
     sch.decompose_reduction(total, sch.get_loops(total)[1])
 
 
-DEFINITIONS = {"unit_rows": unit_rows}
+DEFINITIONS = {"layer_norm": layer_norm, "unit_rows": unit_rows}
