@@ -28,10 +28,10 @@ ta_status ta_fill_claimed(ta_runtime *rt)
     ta_status status = TA_OK;
     for (uint32_t i = 0; i < rt->bundle->step_count && status == TA_OK; i++) {
         const uint32_t kind = rt->bundle->steps[i].kind;
+        if (kind != (uint32_t)TA_STEP_FILL && kind != (uint32_t)TA_STEP_LOAD)
+            break;
         if (kind == (uint32_t)TA_STEP_FILL)
             status = fill_step(rt, i);
-        else if (kind != (uint32_t)TA_STEP_LOAD)
-            break;
     }
     return status;
 }

@@ -21,8 +21,7 @@ typedef struct checked {
     const ta_bundle *bundle;
     const ta_soc *soc;
     const ta_port *port;
-    uint32_t issued[TA_MAX_TIMELINES]; /* asynchronous steps of a run seen so far */
-    uint32_t filled[TA_MAX_TIMELINES]; /* asynchronous FILLs */
+    uint32_t issued[TA_MAX_TIMELINES]; /* asynchronous steps seen so far: of init, then of a run */
 } checked;
 
 static ta_status need(int available)
@@ -275,15 +274,14 @@ static ta_status check_dispatch(const checked *c, const ta_step *step)
 static ta_status check_event(checked *c, const ta_step *step)
 {
     const ta_event event = step->event;
-    uint32_t *const issued = step->kind == (uint32_t)TA_STEP_FILL ? c->filled : c->issued;
     if (event.timeline == TA_TIMELINE_NONE)
         return require(step->kind != (uint32_t)TA_STEP_WAIT);
     if (event.timeline >= c->soc->timeline_count)
         return TA_ERROR_ARGUMENT;
     if (step->kind == (uint32_t)TA_STEP_WAIT)
         return require(event.value != 0u && event.value <= c->issued[event.timeline]);
-    issued[event.timeline]++;
-    return require(event.value == issued[event.timeline]);
+    c->issued[event.timeline]++;
+    return require(event.value == c->issued[event.timeline]);
 }
 
 static int is_of_init(const ta_step *step)
@@ -291,10 +289,19 @@ static int is_of_init(const ta_step *step)
     return step->kind == (uint32_t)TA_STEP_LOAD || step->kind == (uint32_t)TA_STEP_FILL;
 }
 
+/* Asynchronous steps of a run are counted from its first step on. */
+static void begin_run(checked *c)
+{
+    for (uint32_t i = 0; i < TA_MAX_TIMELINES; i++)
+        c->issued[i] = 0u;
+}
+
 static ta_status check_step(checked *c, uint32_t index)
 {
     const ta_step *step = &c->bundle->steps[index];
     ta_status status = TA_OK;
+    if (index != 0u && is_of_init(step - 1) && !is_of_init(step))
+        begin_run(c);
     switch (step->kind) {
     case TA_STEP_LOAD:
         if (index != 0u && c->bundle->steps[index - 1u].kind != (uint32_t)TA_STEP_LOAD)
@@ -316,7 +323,7 @@ static ta_status check_step(checked *c, uint32_t index)
 
 ta_status ta_validate(const ta_bundle *bundle, const ta_soc *soc, const ta_port *port, uint32_t *bad_step)
 {
-    checked c = {bundle, soc, port, {0}, {0}};
+    checked c = {bundle, soc, port, {0}};
     *bad_step = TA_NO_STEP;
     if (port->open == NULL || port->close == NULL || check_soc(soc) != TA_OK || check_tables(bundle) != TA_OK)
         return TA_ERROR_ARGUMENT;

@@ -3,6 +3,7 @@ oracle, and no kernel and no engine is given one that it would compute wrongly.
 """
 
 from collections.abc import Callable
+from math import prod
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from target_arch.backend.contract import Backend
 from target_arch.backends import conv2d_engine, gemm_npu, gemm_vta
 from target_arch.backends.ethos_u import graph
 from target_arch.backends.plain_c.channels.weighted import weighted_block
-from target_arch.backends.plain_c.kernels.pick import pick
+from target_arch.backends.plain_c.kernels.pick import Driver, pick
 from target_arch.backends.plain_c.stripes.convolution import convolution as striped
 from target_arch.backends.plain_c.stripes.real_convolution import real_convolution
 from target_arch.backends.plain_c.stripes.units import rowwise
@@ -27,6 +28,9 @@ from target_arch.soc.words import InstructionSet
 from tests.backends.c.one import Compile, compiler, run
 from tests.backends.engines import bench
 from tests.backends.wide_products import SPECIAL, WHY, frame_of, special
+
+OWN_KERNELS = {"groups": Driver.GROUPED, "groups of one pixel": Driver.GROUPED}
+"""Kernels of forms beyond the plain one; stripes and blocks of channels take none of these."""
 
 
 @pytest.fixture
@@ -56,7 +60,7 @@ def test_kernels_and_engines_refuse_it(form: str) -> None:
     assert graph.refusal(operator, model) is not None
     assert hvx_form(operator, model) is None
     for isa in InstructionSet:
-        assert pick(operator, None, model, isa).kernel is None
+        assert pick(operator, None, model, isa).kernel == OWN_KERNELS.get(form)
         assert striped(operator, None, model, isa) is None
         assert weighted_block(operator, model, isa) is None
 
@@ -83,18 +87,20 @@ def test_what_needs_a_whole_image_is_not_taken_apart(form: str) -> None:
     assert window_of(operator, mixed) is None
     assert columns_of(operator, mixed) is None
     for isa in InstructionSet:
-        assert pick(operator, None, mixed, isa).kernel is None
+        assert pick(operator, None, mixed, isa).kernel in (None, Driver.HYBRID)
         assert rowwise(operator, None, mixed, isa) is None
 
 
 @pytest.mark.parametrize("form", ["groups", "groups of one pixel"])
-def test_kernels_for_floats_refuse_groups(form: str) -> None:
+def test_stripes_of_floats_refuse_groups(form: str) -> None:
     model = special(form)
     reals = {
-        name: evolve(tensor, dtype="float32", quantization=None, data=tensor.data and bytes(8 * tensor.bytes))
+        name: evolve(
+            tensor, dtype="float32", quantization=None, data=tensor.data and bytes(4 * prod(tensor.shape))
+        )
         for name, tensor in model.tensors.items()
     }
     real = evolve(model, tensors=reals, operators=(evolve(model.operators[0], arithmetic="float"),))
     for isa in InstructionSet:
-        assert pick(real.operators[0], None, real, isa).kernel is None
+        assert pick(real.operators[0], None, real, isa).kernel in (None, Driver.REAL_GROUPED)
         assert real_convolution(real.operators[0], None, real, isa) is None
