@@ -26,6 +26,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     images = (held_out["images"].reshape(-1, 1, 1, 8, 8) / 16).astype(np.float32)
     np.savez(tmp_path / "digits.npz", image=images, labels=held_out["labels"])
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TARGET_ARCH_QUIET", "")
     return tmp_path
 
 
