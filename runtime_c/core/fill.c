@@ -1,5 +1,5 @@
-/* FILLs, each as a run of its own. Nothing else of the core needs them, so that a program without residents does not
- * link them. */
+/* FILLs, each as a run of its own. Nothing else of the core needs them, so that a bundle without residents does not
+ * carry them. */
 #include "core/internal.h"
 
 static ta_status fill_step(ta_runtime *rt, uint32_t number)

@@ -45,9 +45,13 @@ def runtime_files(inputs: EmitInputs) -> Mapping[str, str]:
 
 
 def _without_unused(inputs: EmitInputs, files: Mapping[str, str]) -> dict[str, str]:
-    """The headers without those of parts that the bundle does not have."""
+    """The files without headers of parts that the bundle does not have, and without what fills residents
+    where there are none and no part for several models asks for it.
+    """
     unused = [("frames", inputs.has_frames), ("workload", inputs.timed is not None)]
     without = {f"include/target_arch/{name}.h" for name, there in unused if not there}
+    if not (inputs.several or inputs.has_residents):
+        without.add("runtime/core/fill.c")
     return {path: text for path, text in files.items() if path not in without}
 
 

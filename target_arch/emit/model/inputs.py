@@ -22,7 +22,7 @@ from target_arch.plan.memory import Buffer, BufferKind
 from target_arch.plan.model import DTYPE_BYTES, Model, Tensor
 from target_arch.plan.model_pools import ModelPools
 from target_arch.plan.partitions import Partition
-from target_arch.plan.steps import Copy, Dispatch, Step
+from target_arch.plan.steps import Copy, Dispatch, Fill, Step
 from target_arch.plan.tuning import NOTHING_TUNED, Tuning
 from target_arch.plan.workloads.answers import TimedTasks
 from target_arch.soc.model import MemoryMode, SoC
@@ -210,6 +210,12 @@ class EmitInputs:
     def has_frames(self) -> bool:
         """Whether a model takes frames while others are in flight."""
         return any(member.lowered.frames is not None for member in self.members)
+
+    @property
+    def has_residents(self) -> bool:
+        """Whether constants of a model are copied by init, and stay."""
+        steps = (step for member in self.members for step in member.lowered.steps.steps)
+        return any(isinstance(step, Fill) for step in steps)
 
     def qualified(self, member: Member, name: str) -> str:
         """A name of a model as the bundle has it, see `bundle_name`."""

@@ -23,7 +23,6 @@ from target_arch.emit.model.states import reset_body, reset_signature
 from target_arch.emit.model.steps import abi_guard
 from target_arch.emit.model.weights import EmittedWeights, address_macros, weights_checks, weights_functions
 from target_arch.emit.text.emitter import Emitter
-from target_arch.plan.steps import Fill
 
 
 @frozen(kw_only=True)
@@ -154,8 +153,7 @@ def _init(inputs: EmitInputs, runtime: _Runtime, weights: Sequence[EmittedWeight
 
 def _fills(inputs: EmitInputs) -> list[str]:
     """The call that fills residents; `ta_models_init` makes those of several models itself."""
-    steps = (step for member in inputs.members for step in member.lowered.steps.steps)
-    return ["ta_fill(&runtime)"] if not inputs.several and any(isinstance(s, Fill) for s in steps) else []
+    return ["ta_fill(&runtime)"] if inputs.has_residents and not inputs.several else []
 
 
 def _sealed(inputs: EmitInputs) -> list[str]:
