@@ -93,7 +93,8 @@ def test_a_table(needs_tool: Tool, tmp_path: Path) -> None:
     assert fast.failed == slow.failed == 0
 
 
-@pytest.mark.parametrize("sanitizer", ["address,undefined", pytest.param("thread", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("sanitizer", ["address,undefined", "thread"])
 def test_requests_from_another_thread(sanitizer: str, needs_tool: Tool, tmp_path: Path) -> None:
     demand = timed("asked", DIGITS, 2, 5, demand=True, overload=Overload.DROP_OLDEST)
     made = compiled(demand, *digits(4, 3))
@@ -103,7 +104,8 @@ def test_requests_from_another_thread(sanitizer: str, needs_tool: Tool, tmp_path
     assert all(each.failed == 0 for each in found)
 
 
-@pytest.mark.parametrize("sanitizer", ["address,undefined", pytest.param("thread", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("sanitizer", ["address,undefined", "thread"])
 def test_what_goes_wrong(sanitizer: str, needs_tool: Tool, tmp_path: Path) -> None:
     asked = timed("asked", DIGITS, 6, 1, demand=True, overload=Overload.QUEUE)
     made = compiled(*digits(3), timed("slower", DIGITS, 8, 2), asked)

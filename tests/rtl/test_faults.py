@@ -40,6 +40,7 @@ def add_guards(simulation: Path) -> None:
     simulation.write_text(text)
 
 
+@pytest.mark.slow
 def test_every_fault_on_the_pins_is_named_and_survived(tmp_path: Path) -> None:
     made = compile_model(CompileRequest(model_path=DIGITS, soc=read_soc("zynq_edge")))
     folder = tmp_path / "bundle"

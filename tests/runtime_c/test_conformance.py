@@ -33,7 +33,7 @@ SANITIZERS = {
 }
 
 
-@pytest.fixture(params=sorted(COMPILERS))
+@pytest.fixture(params=[pytest.param("clang", marks=pytest.mark.slow), "gcc"])
 def compiler(request: pytest.FixtureRequest) -> str:
     """A C compiler of this machine."""
     name: str = request.param

@@ -143,6 +143,7 @@ def test_a_kernel_that_does_not_end_is_a_timeout(
     assert "TA_ERROR_TIMEOUT" in done.stderr
 
 
+@pytest.mark.slow
 def test_every_fault_is_survived_in_one_process(
     bundle: Path, on_cpu: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
