@@ -189,8 +189,9 @@ def forest(
             own.setdefault(f"{prefix}_{name}", []).append(value)
 
     for tree in range(7):
-        for node in range(15):
-            inner = node < 7 - tree % 3
+        branches = 7 - tree % 3
+        for node in range(2 * branches + 1):
+            inner = node < branches
             leaf = {"modes": "LEAF", "featureids": 0, "values": 0.0, "truenodeids": 0, "falsenodeids": 0}
             branch = {
                 "modes": modes[(tree + node) % len(modes)],

@@ -182,6 +182,8 @@ def normal(content: Any) -> Any:
 
 @pytest.mark.parametrize("name", CASES)
 def test_an_operator_becomes_others_with_its_results(name: str) -> None:
+    if name == "SkipSimplifiedLayerNormalization" and onnxruntime.__version__.startswith("1.19."):
+        pytest.skip("onnxruntime 1.19 leaves the bias out")
     operator, values, attributes = CASES[name]
     content = model(operator, values, attributes)
     made = normal(content)
