@@ -9,6 +9,8 @@ from target_arch.plan.kernels import Call, CFunction, Kernel, LocalBuffer, Move,
 from target_arch.plan.lowered import Lowered
 from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.stages.check.meaning.check import check_imported
+from target_arch.stages.check.meaning.kernels import Meaning
+from target_arch.stages.check.meaning.numbers import one_run
 from target_arch.stages.errors import CheckError
 from tests.stages import chips
 from tests.stages.check.meaning.two import ALONE, EDGE, kernel, said
@@ -331,3 +333,11 @@ def test_the_concatenation_of_copies() -> None:
     )
     changed = evolve(result, graph=evolve(result.graph, model=other, partitions=parts))
     assert said(changed) == ["operator y in partition p0: error: `y` is no copy of `v`, `u` [wrong-operand]"]
+
+
+def test_before_anything_is_computed_bytes_are_of_inputs_and_constants_alone() -> None:
+    meaning, model = Meaning(ALONE.graph, {}), ALONE.model
+    told = {name: meaning.numbers.told(one_run(meaning.at_first(name), 1)) for name in model.tensors}
+    constants = {name for name, tensor in model.tensors.items() if tensor.data is not None}
+    assert {name for names in meaning.named.values() for name in names} == {*model.given, *constants}
+    assert {name for name, text in told.items() if "nothing in" in text} == set(model.makers)
