@@ -29,7 +29,7 @@ from target_arch.explore.space import (
 )
 from target_arch.explore.values import RANGE, settings
 from target_arch.plan.goal import Goal
-from target_arch.soc.faults import Fault, Path
+from target_arch.soc.faults import Path
 from target_arch.soc.files.tables import TableDraft, named_tables, required_value, table_values, unknown_keys
 from target_arch.soc.files.toml_file import document, placed, read_text
 from target_arch.soc.schema.fields import Key
@@ -105,12 +105,6 @@ class _Reading(TableDraft):
             minimize=self._minimize(),
             limits=self._limits(),
         )
-
-    def fault(
-        self, rule: str, path: Path, message: str, hint: str | None = None, *, at_key: bool = False
-    ) -> None:
-        """One more mistake."""
-        self.faults.append(Fault(rule=rule, path=path, message=message, hint=hint, at_key=at_key))
 
     def _chips(self) -> tuple[BaseChip, ...]:
         given = required_value((), self.values, "soc", self)

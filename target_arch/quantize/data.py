@@ -3,7 +3,7 @@
 Tests: `tests/quantize/test_data.py`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from target_arch.diagnostics import DiagnosticError, listed, refusal
 from target_arch.plan.manifest.model import TensorEntry
 from target_arch.plan.model import file_name
-from target_arch.run.execute.tensors import checked_tensor, not_numpy
+from target_arch.run.execute.tensors import checked_tensor, read_archive, read_array
 from target_arch.run.references.reference import Frame, Input
 
 LABELS = "labels"
@@ -37,7 +37,7 @@ def read_frames(place: Path, labels: Path | None, inputs: Sequence[Input]) -> La
     DiagnosticError for other names, shapes, types and counts, for no frame, and for values that are no
     numbers.
     """
-    arrays = _in_folder(place, inputs) if place.is_dir() else _in_archive(place)
+    arrays = _in_folder(place, inputs) if place.is_dir() else read_archive(place, "data is")
     archived = _labels_among(arrays, inputs)
     if len(inputs) == 1 and len(arrays) == 1:
         arrays = {inputs[0].name: next(iter(arrays.values()))}
@@ -49,7 +49,7 @@ def read_frames(place: Path, labels: Path | None, inputs: Sequence[Input]) -> La
     if len(set(counts)) > 1:
         said = ", ".join(f"`{name}` has {count:,}" for name, count in zip(names, counts, strict=True))
         raise refusal("wrong-input", place, f"inputs have different numbers of frames: {said}")
-    known = archived if labels is None else _array(labels)
+    known = archived if labels is None else read_array(labels)
     return LabelledFrames(
         frames=tuple(
             tuple(np.ascontiguousarray(one) for one in frame) for frame in zip(*stacks, strict=True)
@@ -70,32 +70,11 @@ def _in_folder(place: Path, inputs: Sequence[Input]) -> dict[str, Array]:
         hint = f"an `.npy` file for each input: {listed(file.name for file in files.values())}"
         raise refusal("wrong-input", place, "the folder has no `.npy` file", hint)
     if len(inputs) == 1 and len(others) == 1:
-        return {inputs[0].name: _array(others[0])}
+        return {inputs[0].name: read_array(others[0])}
     missing = [file.name for file in files.values() if not file.is_file()]
     if missing:
         raise refusal("wrong-input", place, f"the folder has no {listed(missing)}")
-    return {name: _array(file) for name, file in files.items()}
-
-
-def _in_archive(place: Path) -> dict[str, Array]:
-    if place.suffix != ".npz":
-        hint = "name a folder with an `.npy` file for each input, or an `.npz` file with all"
-        raise refusal("wrong-input", place, "data is in a folder or an .npz file", hint)
-    archive: Mapping[str, Array] = _array(place)
-    try:
-        return {name: archive[name] for name in archive}
-    except (OSError, ValueError) as error:
-        raise not_numpy(place, error) from error
-
-
-def _array(file: Path) -> Any:
-    try:
-        return np.load(file, allow_pickle=False)
-    except FileNotFoundError:
-        raise refusal("wrong-input", file, "cannot be read: No such file or directory") from None
-    except Exception as error:
-        # numpy evaluates headers as Python, and raises whatever that does.
-        raise not_numpy(file, error) from error
+    return {name: read_array(file) for name, file in files.items()}
 
 
 def _stacked(array: Array, one: Input, place: Path) -> Array:

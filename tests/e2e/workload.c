@@ -13,6 +13,7 @@
 #include HEADER
 #include INTERNAL
 
+#include "workload_move.h"
 
 enum { TASKS = 16, VECTORS = 3, LARGEST = 1 << 16 };
 
@@ -20,17 +21,6 @@ static uint8_t ins[TASKS][VECTORS][LARGEST], outs[TASKS][VECTORS][LARGEST];
 static uint32_t vectors[TASKS], ended[TASKS], wrong, disordered;
 static uint64_t last_due[TASKS];
 static int stopping;
-
-static uint32_t move(const ta_bundle *bundle, const ta_tensor *tensors, uint32_t count, uint8_t *bytes, int in)
-{
-    uint32_t used = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        uint8_t *there = ta_pointer(bundle, tensors[i].where);
-        memcpy(in ? there : bytes + used, in ? bytes + used : there, tensors[i].bytes);
-        used += tensors[i].bytes;
-    }
-    return used;
-}
 
 static ta_status begin(void *context, uint32_t task, const ta_job *job)
 {

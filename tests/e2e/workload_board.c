@@ -8,22 +8,12 @@
 #include INTERNAL
 
 #include "place.h"
+#include "workload_move.h"
 
 enum { TASKS = 4, LARGEST = 4096, JOBS = 20 };
 
 static uint8_t ins[TASKS][LARGEST], outs[TASKS][LARGEST], answer[LARGEST];
 static uint32_t wrong;
-
-static uint32_t move(const ta_bundle *bundle, const ta_tensor *tensors, uint32_t count, uint8_t *bytes, int in)
-{
-    uint32_t used = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        uint8_t *there = ta_pointer(bundle, tensors[i].where);
-        memcpy(in ? there : bytes + used, in ? bytes + used : there, tensors[i].bytes);
-        used += tensors[i].bytes;
-    }
-    return used;
-}
 
 static ta_status begin(void *context, uint32_t task, const ta_job *job)
 {

@@ -8,6 +8,7 @@
 
 #include "ports/host/host.h"
 #include "src/bundle_internal.h"
+#include "workload_move.h"
 
 #define CHECK(condition)                                           \
     do {                                                           \
@@ -22,17 +23,6 @@ enum { TASKS = 3, LARGEST = 4096, ASKED = 2 };
 static uint8_t ins[LARGEST], right[LARGEST], answer[LARGEST];
 static uint32_t wrong, begun, refused, slow_us;
 static ta_job failed;
-
-static uint32_t move(const ta_bundle *bundle, const ta_tensor *tensors, uint32_t count, uint8_t *bytes, int in)
-{
-    uint32_t used = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        uint8_t *there = ta_pointer(bundle, tensors[i].where);
-        memcpy(in ? there : bytes + used, in ? bytes + used : there, tensors[i].bytes);
-        used += tensors[i].bytes;
-    }
-    return used;
-}
 
 static uint64_t now(void)
 {

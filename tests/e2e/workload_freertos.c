@@ -12,6 +12,7 @@
 #include INTERNAL
 
 #include "place.h"
+#include "workload_move.h"
 
 enum { JOBS = 20, LARGEST = 4096, FAILED = 40 };
 
@@ -20,17 +21,6 @@ static StaticTask_t memory[3];
 static StackType_t stacks[3][TASK_STACK];
 static uint8_t ins[2][LARGEST], outs[2][LARGEST], answer[LARGEST];
 static unsigned wrong, left = 2;
-
-static uint32_t move(const ta_bundle *bundle, const ta_tensor *tensors, uint32_t count, uint8_t *bytes, int in)
-{
-    uint32_t used = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        uint8_t *there = ta_pointer(bundle, tensors[i].where);
-        memcpy(in ? there : bytes + used, in ? bytes + used : there, tensors[i].bytes);
-        used += tensors[i].bytes;
-    }
-    return used;
-}
 
 static ta_status begin(void *context, uint32_t task, const ta_job *job)
 {

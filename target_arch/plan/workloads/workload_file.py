@@ -21,7 +21,7 @@ from target_arch.plan.workloads.workload import (
     Timing,
     Workload,
 )
-from target_arch.soc.faults import Fault, Path
+from target_arch.soc.faults import Path
 from target_arch.soc.files.tables import TableDraft, named_tables, table_values
 from target_arch.soc.files.toml_file import document, placed, read_text
 from target_arch.soc.schema.fields import Key
@@ -83,14 +83,14 @@ class _Reading(TableDraft):
         """The workload; faults are collected."""
         if self.values.get("schema") != SCHEMA:
             said = "this file has no `schema` that is read here"
-            self._fault("schema-version", ("schema",), said, f"this version reads `schema = {SCHEMA}`")
+            self.fault("schema-version", ("schema",), said, f"this version reads `schema = {SCHEMA}`")
             return None
         top = table_values((), self.values, _TOP, self, ("schema", "margin", "model"))
         schedule = Schedule(top.get("schedule", Schedule.PRIORITIES))
         margin, overhead = self._margin(), round(top.get("overhead", 0.0) * PICO)
         tables = named_tables(self.values, "model", self, required=True)
         if not tables and not self.faults:
-            self._fault("no-models", ("model",), "the file names no model", "`[model.NAME]` with `file = …`")
+            self.fault("no-models", ("model",), "the file names no model", "`[model.NAME]` with `file = …`")
         models = [self._model(name, table, schedule) for name, table in tables]
         self._priorities(tables)
         if self.faults:
@@ -115,7 +115,7 @@ class _Reading(TableDraft):
         times = {key: self._whole((*path, key), values[key]) for key in _TIMES if key in values}
         file = self.folder / values.get("file", "")
         if "file" in values and not file.is_file():
-            self._fault("model-not-found", (*path, "file"), f"there is no file `{file}`")
+            self.fault("model-not-found", (*path, "file"), f"there is no file `{file}`")
         if len(self.faults) > before:
             return None
         timing = Timing(
@@ -132,25 +132,25 @@ class _Reading(TableDraft):
         time = round(seconds * PICO)
         if time % MICROSECOND:
             said = f"`{path[-1]}` must be a whole number of microseconds"
-            self._fault("bad-timing", path, said, "the runtime counts them")
+            self.fault("bad-timing", path, said, "the runtime counts them")
         return time
 
     def _consistent(self, path: Path, timing: Timing, schedule: Schedule) -> None:
         if timing.deadline > timing.period and timing.overload is not Overload.QUEUE:
             said = "`deadline` is longer than `period`, and no job may wait"
-            self._fault("bad-timing", (*path, "deadline"), said, 'write `overload = "queue"`')
+            self.fault("bad-timing", (*path, "deadline"), said, 'write `overload = "queue"`')
         if timing.places > MOST_JOBS:
             said = f"`deadline` is more than {MOST_JOBS} periods, and no more jobs may wait"
-            self._fault("bad-timing", (*path, "deadline"), said)
+            self.fault("bad-timing", (*path, "deadline"), said)
         if timing.jitter >= timing.deadline:
             said = "`jitter` must be shorter than the deadline"
-            self._fault("bad-timing", (*path, "jitter"), said)
+            self.fault("bad-timing", (*path, "jitter"), said)
         if timing.demand and timing.offset:
             said = "`offset` means nothing on demand: the program says when"
-            self._fault("bad-timing", (*path, "offset"), said)
+            self.fault("bad-timing", (*path, "offset"), said)
         if schedule is Schedule.TABLE and timing.demand:
             said = "a table has no time for what comes on demand"
-            self._fault("bad-timing", (*path, "on"), said, 'write `schedule = "priorities"`')
+            self.fault("bad-timing", (*path, "on"), said, 'write `schedule = "priorities"`')
 
     def _priorities(self, tables: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
         """Faults where some models have a priority, and others none."""
@@ -158,12 +158,7 @@ class _Reading(TableDraft):
         if without and len(without) < len(tables):
             said = f"`{without[0]}` has no `priority`, and others have one"
             hint = "give one to all, or to none: then a shorter deadline goes first"
-            self._fault("bad-timing", ("model", without[0]), said, hint, at_key=True)
-
-    def _fault(
-        self, rule: str, path: Path, message: str, hint: str | None = None, *, at_key: bool = False
-    ) -> None:
-        self.faults.append(Fault(rule=rule, path=path, message=message, hint=hint, at_key=at_key))
+            self.fault("bad-timing", ("model", without[0]), said, hint, at_key=True)
 
 
 def _ranked(

@@ -62,11 +62,36 @@ def _npy(path: Path, tensor: TensorEntry) -> Array:
         raise
     except Exception as error:
         # numpy evaluates the header as Python, and raises whatever that does.
-        raise not_numpy(path, error) from error
+        raise _not_numpy(path, error) from error
     return array
 
 
-def not_numpy(path: Path, error: Exception) -> DiagnosticError:
+def read_archive(place: Path, what: str) -> dict[str, Array]:
+    """The arrays in an `.npz` file by name; `what` is in it, as in "data is". DiagnosticError where it holds
+    none.
+    """
+    if place.suffix != ".npz":
+        hint = "name a folder with an `.npy` file for each input, or an `.npz` file with all"
+        raise refusal("wrong-input", place, f"{what} in a folder or an .npz file", hint)
+    archive = read_array(place)
+    try:
+        return {name: archive[name] for name in archive}
+    except (OSError, ValueError) as error:
+        raise _not_numpy(place, error) from error
+
+
+def read_array(path: Path) -> Any:
+    """Read an array, or an archive of arrays, by numpy. DiagnosticError where it cannot."""
+    try:
+        return np.load(path, allow_pickle=False)
+    except FileNotFoundError:
+        raise refusal("wrong-input", path, "cannot be read: No such file or directory") from None
+    except Exception as error:
+        # numpy evaluates headers as Python, and raises whatever that does.
+        raise _not_numpy(path, error) from error
+
+
+def _not_numpy(path: Path, error: Exception) -> DiagnosticError:
     """The refusal of a file that numpy cannot read."""
     said = (str(error) or type(error).__name__).splitlines()[0]
     return refusal("wrong-input", path, f"is not an {path.suffix} file: {said}")

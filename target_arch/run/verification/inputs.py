@@ -12,7 +12,7 @@ from target_arch.emit.bundle_name import qualified
 from target_arch.plan.manifest.bundle import Manifest
 from target_arch.plan.manifest.model import ModelEntry, TensorEntry
 from target_arch.plan.model import file_name
-from target_arch.run.execute.tensors import Array, checked_tensor, not_numpy
+from target_arch.run.execute.tensors import Array, checked_tensor, read_archive, read_array
 from target_arch.run.references.reference import Frame, Input, Reference
 
 NO_RANGES: Mapping[str, tuple[float, float]] = MappingProxyType({})
@@ -80,7 +80,7 @@ def _require_known(names: Mapping[str, object], known: Sequence[str]) -> None:
 
 def _arrays(place: Path, tensors: Sequence[TensorEntry]) -> dict[str, Array]:
     """The array of every input, whose first dimension is the frames."""
-    arrays = _in_folder(place, tensors) if place.is_dir() else _in_archive(place)
+    arrays = _in_folder(place, tensors) if place.is_dir() else read_archive(place, "recorded inputs are")
     names = [tensor.name for tensor in tensors]
     if sorted(arrays) != sorted(names):
         raise refusal("wrong-input", place, f"the inputs are {listed(names)}; given are {listed(arrays)}")
@@ -92,29 +92,7 @@ def _in_folder(place: Path, tensors: Sequence[TensorEntry]) -> dict[str, Array]:
     missing = [path.name for path in files.values() if not path.is_file()]
     if missing:
         raise refusal("wrong-input", place, f"the folder has no {listed(missing)}")
-    return {name: _loaded(path) for name, path in files.items()}
-
-
-def _in_archive(place: Path) -> dict[str, Array]:
-    if place.suffix != ".npz":
-        hint = "name a folder with an `.npy` file for each input, or an `.npz` file with all"
-        raise refusal("wrong-input", place, "recorded inputs are in a folder or an .npz file", hint)
-    loaded = _loaded(place)
-    try:
-        return {name: loaded[name] for name in loaded}
-    except (OSError, ValueError) as error:
-        raise not_numpy(place, error) from error
-
-
-def _loaded(path: Path) -> Array:
-    try:
-        loaded: Array = np.load(path, allow_pickle=False)
-    except FileNotFoundError:
-        raise refusal("wrong-input", path, "cannot be read: No such file or directory") from None
-    except Exception as error:
-        # numpy evaluates headers as Python, and raises whatever that does.
-        raise not_numpy(path, error) from error
-    return loaded
+    return {name: read_array(path) for name, path in files.items()}
 
 
 def _stacked(array: Array, tensor: TensorEntry, place: Path) -> Array:

@@ -20,6 +20,12 @@ class TableDraft:
     faults: list[Fault] = Factory(list)
     wrong: list[Path] = Factory(list)
 
+    def fault(
+        self, rule: str, path: Path, message: str, hint: str | None = None, *, at_key: bool = False
+    ) -> None:
+        """One more mistake."""
+        self.faults.append(Fault(rule=rule, path=path, message=message, hint=hint, at_key=at_key))
+
 
 def named_tables(
     document: Mapping[str, Any], section: str, made: TableDraft, *, required: bool = False

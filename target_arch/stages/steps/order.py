@@ -14,7 +14,7 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
-from target_arch.plan.kernels import Operand
+from target_arch.plan.kernels import Operand, Slice
 from target_arch.plan.memory import Buffer, BufferKind
 from target_arch.plan.steps import Copy, Dispatch, Event, Fill, Load, Step, StepOrder, Wait
 from target_arch.soc.model import SoC
@@ -132,14 +132,7 @@ class _Orderer:
             if timeline is None and path.is_async:
                 timeline = self._channel(path.engine, needed)
             event = self._start(timeline, needed)
-            step = Copy(
-                source=source,
-                target=target,
-                engine=path.engine,
-                cache=path.cache,
-                event=event,
-                partition=transfer.partition,
-            )
+            step = _copy(transfer, source, target, event)
             self._issue(step, event, accesses, self._times.transfer(path, source.bytes))
 
     def _dispatch(self, run: Run) -> None:
@@ -302,13 +295,16 @@ def _fills(program: Program) -> Iterator[Fill]:
             if path.is_async:
                 issued[path.engine] += 1
                 event = Event(timeline=f"{path.engine}.0", value=issued[path.engine])
-            yield Fill(
-                copy=Copy(
-                    source=source,
-                    target=target,
-                    engine=path.engine,
-                    cache=path.cache,
-                    event=event,
-                    partition=transfer.partition,
-                )
-            )
+            yield Fill(copy=_copy(transfer, source, target, event))
+
+
+def _copy(transfer: Transfer, source: Slice, target: Slice, event: Event | None) -> Copy:
+    """The step for one piece of a transfer."""
+    return Copy(
+        source=source,
+        target=target,
+        engine=transfer.path.engine,
+        cache=transfer.path.cache,
+        event=event,
+        partition=transfer.partition,
+    )

@@ -4,7 +4,7 @@ import numpy as np
 
 from target_arch.backends.plain_c.kernels.matrices import sizes, unpaired
 from target_arch.backends.plain_c.kernels.scale import single, within
-from target_arch.backends.plain_c.kernels.text import Made, function, parameter, struct
+from target_arch.backends.plain_c.kernels.text import Made, braced, function, parameter, struct
 from target_arch.backends.plain_c.kernels.weighted import as_int8
 from target_arch.backends.plain_c.work.forms import Work, WorkUnit
 from target_arch.plan.arithmetic import requantization
@@ -51,18 +51,14 @@ def made(operator: Operator, model: Model) -> Made:
     scale = single(r, unsigned=out.dtype == "uint8")
     flips = [128 if tensor.dtype == "uint8" else 0 for tensor in (a, b)]
     offsets = (r.input_offset + flips[0], r.second_offset + flips[1])
-    numbers = (*sizes(operator, model), _braced(offsets), _braced(flips))
+    numbers = (*sizes(operator, model), braced(offsets), braced(flips))
     lines = (
         struct("ta_s8_matmul", "sizes", numbers),
         struct("ta_s8_scale", "scale", scale.numbers),
-        f"static const int32_t multiplier[] = {_braced(scale.multipliers)};",
-        f"static const int8_t shift[] = {_braced(scale.shifts)};",
+        f"static const int32_t multiplier[] = {braced(scale.multipliers)};",
+        f"static const int8_t shift[] = {braced(scale.shifts)};",
         f"ta_s8_multiply(&sizes, {scale.constant}, &scale, multiplier, shift, {as_int8(a)}a, {as_int8(b)}b, "
         f"{as_int8(out, written=True)}out);",
     )
     parameters = (parameter("a", a), parameter("b", b), parameter("out", out, written=True))
     return Made(function=function(str(operator.kind), parameters, lines, (_HEADER,)), packed=())
-
-
-def _braced(values: tuple[int, ...] | list[int]) -> str:
-    return "{" + ", ".join(map(str, values)) + "}"

@@ -16,7 +16,7 @@ from target_arch.backends.plain_c.kernels.layout import WeightLayout
 from target_arch.backends.plain_c.kernels.products import Sizes
 from target_arch.backends.plain_c.kernels.scale import GROUP, PreparedWeights
 from target_arch.backends.plain_c.kernels.sums import Sum
-from target_arch.backends.plain_c.kernels.text import Made, struct
+from target_arch.backends.plain_c.kernels.text import Made, braced, struct
 from target_arch.backends.plain_c.work.forms import KernelTile, Work
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.kinds import OperatorKind
@@ -89,7 +89,7 @@ def made(
         driver=f"ta_s8_convolve_{name}",
         sizes="ta_s8_conv2d" if transposed else "ta_s8_groups",
         headers=(layout.header, f"kernels/{header}"),
-        numbers=own if transposed else (_braced(own), groups),
+        numbers=own if transposed else (braced(own), groups),
         weights=b"".join(layout.packed(part.rows) for part in parts),
     )
     spread = _in_phases(operator, model, values, parts) if transposed else _in_groups(values, groups)
@@ -102,7 +102,7 @@ def real_made(operator: Operator, model: Model, apart: int = 0, after: reals.Rea
     members: tuple[int | str, ...] = (*reals.numbers_of(first, last), *reals.range_in_c(operator))
     groups, name, kind = groups_of(operator, model), "transposed", "ta_f32_conv2d"
     if operator.kind is not OperatorKind.CONV2D_TRANSPOSE:
-        name, kind, members = "groups", "ta_f32_groups", (_braced(members), groups)
+        name, kind, members = "groups", "ta_f32_groups", (braced(members), groups)
     header = "f32_transposed.h" if name == "transposed" else "f32_grouped.h"
     bias = reals.array(model.tensors[operator.constants[1]]).reshape(groups, -1)
     weights = [reals.packed(part.rows).ravel() for part in _parts(operator, model)]
@@ -214,10 +214,6 @@ def _in_phases(
 def _padded(rows: Any, size: int) -> Any:
     """Rows one after the other, each with zeros up to a multiple of this size."""
     return np.pad(rows, ((0, 0), (0, -rows.shape[1] % size))).ravel()
-
-
-def _braced(members: Iterable[int | str]) -> str:
-    return f"{{{', '.join(map(str, members))}}}"
 
 
 def _total(works: Iterable[Work]) -> Work:

@@ -2,7 +2,7 @@
 
 from attrs import frozen
 
-from target_arch.backends.plain_c.kernels.text import struct
+from target_arch.backends.plain_c.kernels.text import braced, struct
 from target_arch.plan.arithmetic import Addition, Rounding, addition
 from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.plan.operators.facts import INTEGERS
@@ -67,17 +67,12 @@ def _struct(p: Addition, flips: list[int]) -> str:
     members = (
         "TA_S8_TFLITE" if twice else "TA_S8_ONNX",
         1 if p.sign < 0 else 0,
-        _braced(offsets),
-        _braced(narrow),
-        _braced(shifts),
-        _braced([f"INT64_C({value})" for value in wide]),
+        braced(offsets),
+        braced(narrow),
+        braced(shifts),
+        braced([f"INT64_C({value})" for value in wide]),
         p.activation_min - flips[2],
         p.activation_max - flips[2],
-        _braced(flips),
+        braced(flips),
     )
     return struct("ta_s8_add", "add", members)
-
-
-def _braced(values: object) -> str:
-    assert isinstance(values, list | tuple)
-    return "{" + ", ".join(map(str, values)) + "}"

@@ -4,7 +4,7 @@ hash of their text.
 
 import hashlib
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from attrs import frozen
@@ -104,4 +104,9 @@ def wrapped(text: str) -> list[str]:
 
 def struct(kind: str, name: str, numbers: Sequence[int | str]) -> str:
     """A constant of a struct type."""
-    return f"static const {kind} {name} = {{{', '.join(map(str, numbers))}}};"
+    return f"static const {kind} {name} = {braced(numbers)};"
+
+
+def braced(values: Iterable[int | str]) -> str:
+    """An initializer in C."""
+    return f"{{{', '.join(map(str, values))}}}"
