@@ -25,7 +25,13 @@ from target_arch.registry.lookup.guard import Guard
 from target_arch.registry.lookup.sources import checked_folders, installed
 from target_arch.registry.lookup.table import PlugInKind, PlugInTable, discovered
 from target_arch.registry.operators import OPERATORS, OperatorLibraries
-from target_arch.registry.system_rules import kind_faults, order_faults, port_faults, process_faults
+from target_arch.registry.system_rules import (
+    division_faults,
+    kind_faults,
+    order_faults,
+    port_faults,
+    process_faults,
+)
 from target_arch.registry.validate_systems import (
     load_process_complaints,
     planner_complaints,
@@ -149,11 +155,12 @@ class PlugIns:
             *port_faults(soc, self.ports),
             *order_faults(soc, self.policies.names),
             *kind_faults(soc, self._kinds(soc)),
+            *division_faults(soc),
         )
 
     def _kinds(self, soc: SoC) -> Iterator[str]:
         """The kinds of operators of this program and of the SoC's backends, if any rule names one."""
-        if soc.require or soc.prefer or soc.forbid:
+        if soc.require or soc.prefer or soc.forbid or soc.divide:
             yield from OperatorKind
             for name in {arch.backend for arch in soc.archs} & {*self.backends.names}:
                 yield from (pattern.name for pattern in self.backends[name].patterns)

@@ -7,12 +7,14 @@ from itertools import combinations
 
 from target_arch.backend.load_process import LoadProcessKind
 from target_arch.backend.port import Machine, PortKind
-from target_arch.diagnostics import name_hint
+from target_arch.diagnostics import listed, name_hint
+from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.registry.lookup.table import PlugInTable
 from target_arch.soc.c_names import declared
 from target_arch.soc.faults import Fault, Path, Related
 from target_arch.soc.model import Memory, Port, SoC, TargetArch
 from target_arch.soc.rules.wishes import EVERY
+from target_arch.stages.division.axes import divisible_kinds
 
 
 def process_faults(soc: SoC, known: PlugInTable[LoadProcessKind]) -> Iterator[Fault]:
@@ -116,7 +118,12 @@ def order_faults(soc: SoC, known: tuple[str, ...]) -> Iterator[Fault]:
 def kind_faults(soc: SoC, known: Iterable[str]) -> Iterator[Fault]:
     """Kinds of operators that placement rules name and that do not exist."""
     kinds = {EVERY, *known}
-    wishes: Mapping[str, Iterable[str]] = {"require": soc.require, "prefer": soc.prefer, "forbid": soc.forbid}
+    wishes: Mapping[str, Iterable[str]] = {
+        "require": soc.require,
+        "prefer": soc.prefer,
+        "forbid": soc.forbid,
+        "divide": soc.divide,
+    }
     for verb, named in wishes.items():
         for kind in named:
             if kind not in kinds:
@@ -124,3 +131,14 @@ def kind_faults(soc: SoC, known: Iterable[str]) -> Iterator[Fault]:
                 hint = name_hint(kind, sorted(kinds), "there are")
                 path: Path = ("partitioning", verb, kind)
                 yield Fault(rule="unknown-operator", path=path, message=message, hint=hint, at_key=True)
+
+
+def division_faults(soc: SoC) -> Iterator[Fault]:
+    """Kinds of operators that a rule divides and that are never divided."""
+    able = divisible_kinds()
+    for kind in soc.divide:
+        if kind in {*OperatorKind} - {*able}:
+            message = f"operators of the kind `{kind}` cannot be divided"
+            hint = f"kinds that can: {listed(sorted(able))}"
+            path: Path = ("partitioning", "divide", kind)
+            yield Fault(rule="not-divisible", path=path, message=message, hint=hint, at_key=True)

@@ -218,7 +218,8 @@ class SoC:
     """A whole described chip. `partitioning` is the order in which target_archs may claim an operator.
 
     `lowering` is a policy or an explicit list, `lowering_phases` are others for some of PHASES.
-    `require`, `prefer` and `forbid` map operators (a kind, an id or `*`) to target_archs or instances.
+    `require`, `prefer` and `forbid` map operators (a kind, an id or `*`) to target_archs or instances;
+    `divide` maps kinds (or `*`) to those that may compute slices of them, none where they stay whole.
     `cost_file` is the path of a file with measured costs, empty where there is none. `chip` is None where the
     description is of no real part.
     """
@@ -238,6 +239,7 @@ class SoC:
     require: Mapping[str, str] = field(factory=dict)
     prefer: Mapping[str, str] = field(factory=dict)
     forbid: Mapping[str, tuple[str, ...]] = field(factory=dict)
+    divide: Mapping[str, tuple[str, ...]] = field(factory=dict)
     schema: int = 1
 
     def __repr__(self) -> str:

@@ -163,10 +163,15 @@ def _orders(soc: SoC) -> list[Row]:
         *(("require", f"{operator} on {target}") for operator, target in soc.require.items()),
         *(("prefer", f"{operator} on {target}") for operator, target in soc.prefer.items()),
         *(("forbid", f"{operator} on {_chain(targets)}") for operator, targets in soc.forbid.items()),
+        *(("divide", f"{operator} {_shared(targets)}") for operator, targets in soc.divide.items()),
     ]
     part = [("part", soc.chip.part)] if soc.chip is not None else []
     costs = [("costs", f"measured, in {PurePath(soc.cost_file).name}")] if soc.cost_file else []
     return [("order", "is"), ("partitioning", _chain(soc.partitioning)), *lowering, *rules, *costs, *part]
+
+
+def _shared(targets: tuple[str, ...]) -> str:
+    return f"on {_chain(targets)}" if targets else "not"
 
 
 def _wish(order: str | tuple[str, ...]) -> str:

@@ -76,6 +76,26 @@ def test_the_manifest_says_what_is_a_slice_of_what(divided: CompiledModel) -> No
     assert counted_operators(divided.model).startswith("10 operators, ")
 
 
+def test_rules_say_which_instances_compute_slices(divided: CompiledModel) -> None:
+    soc = evolve(read_soc("zynq_edge"), divide={"conv2d": ("fpga_conv2d",)})
+    ruled = compile_model(CompileRequest(model_path=DIGITS, soc=soc, divide=Divide.AUTO))
+    assert _places(ruled, "conv2d") == {"fpga_conv2d"}
+    assert _places(divided, "conv2d") > {"fpga_conv2d"}
+
+
+def _places(compiled: CompiledModel, kind: str) -> set[str]:
+    """The instances that compute slices of operators of a kind."""
+    graph = compiled.graph
+    return {graph.choice(id).instance for id in compiled.model.slices if graph.operator(id).kind == kind}
+
+
+def test_kinds_that_stay_whole(undivided: CompiledModel) -> None:
+    soc = evolve(read_soc("zynq_edge"), divide={"*": ()})
+    whole = compile_model(CompileRequest(model_path=DIGITS, soc=soc, divide=Divide.AUTO))
+    assert not whole.model.slices
+    assert whole.execution == undivided.execution
+
+
 def test_every_layer_is_right(divided: CompiledModel, bundle: Path) -> None:
     layers = verify_layers(divided, reference_for(DIGITS), bundle, count=2, seed=0)
     assert all(layer.passed for layer in layers.layers)

@@ -28,7 +28,7 @@ class RandomDivision:
         self.divided = 0
 
     def __call__(self, undivided: Lowered, graphs: DividedGraphs, lower: LowerGraph) -> Lowered:
-        able = divisible(undivided.graph, graphs.setting.alignments)
+        able = divisible(undivided.graph, graphs.setting.alignments, graphs.setting.soc)
         for _ in range(3):
             graph = graphs.graph(self._division(able))
             if graph is not None and graph.model.slices:

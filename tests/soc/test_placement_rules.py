@@ -18,6 +18,7 @@ RULES = (
     'require = { softmax = "host_cpu" }\n'
     'prefer = { "*" = "dsp_cpu" }\n'
     'forbid = { conv2d = ["dsp_cpu", "accelerator"] }\n'
+    'divide = { conv2d = ["fpga_conv2d", "dsp_cpu"], "*" = [] }\n'
 )
 
 
@@ -37,10 +38,13 @@ def test_they_are_read_and_shown() -> None:
     assert soc.require == {"softmax": "host_cpu"}
     assert soc.prefer == {"*": "dsp_cpu"}
     assert soc.forbid == {"conv2d": ("dsp_cpu", "accelerator")}
+    assert soc.divide == {"conv2d": ("fpga_conv2d", "dsp_cpu"), "*": ()}
     for line in (
         "require       softmax on host_cpu",
         "prefer        * on dsp_cpu",
         "forbid        conv2d on dsp_cpu, accelerator",
+        "divide        conv2d on fpga_conv2d, dsp_cpu",
+        "divide        * not",
     ):
         assert line in show(soc)
     assert abi_hash(soc) != abi_hash(read_soc("zynq_edge"))

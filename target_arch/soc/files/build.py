@@ -263,7 +263,7 @@ def _chip(document: Mapping[str, Any], made: SocDraft) -> Chip | None:
 
 
 def _partitioning(document: Mapping[str, Any], made: SocDraft) -> dict[str, Any]:
-    """The partitioning order, and the required, preferred and forbidden targets."""
+    """The partitioning order, the required, preferred and forbidden targets, and those of slices."""
     table = required_value((), document, "partitioning", made)
     return {} if table is None else one_table(("partitioning",), table, fields.PARTITIONING, made)
 

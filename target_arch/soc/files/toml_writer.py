@@ -165,7 +165,7 @@ def _modes(soc: SoC) -> Iterator[tuple[str, dict[str, str]]]:
 
 
 def _partitioning(soc: SoC) -> dict[str, str]:
-    wishes = {"require": soc.require, "prefer": soc.prefer, "forbid": soc.forbid}
+    wishes = {"require": soc.require, "prefer": soc.prefer, "forbid": soc.forbid, "divide": soc.divide}
     return {
         "order": _value(soc.partitioning),
         **{key: _value(wish) for key, wish in wishes.items() if wish},

@@ -89,7 +89,13 @@ def _values(soc: SoC) -> list[Fault]:
         _check(("target_arch", arch.name, "load"), arch.load, fields.LOAD, faults)
         if arch.cores is not None:
             _check(("target_arch", arch.name, "cores"), arch.cores, fields.CORES, faults)
-    held = {"order": soc.partitioning, "require": soc.require, "prefer": soc.prefer, "forbid": soc.forbid}
+    held = {
+        "order": soc.partitioning,
+        "require": soc.require,
+        "prefer": soc.prefer,
+        "forbid": soc.forbid,
+        "divide": soc.divide,
+    }
     for key in fields.PARTITIONING:
         key.kind.check(("partitioning", key.name), held[key.name], faults)
     return faults

@@ -82,9 +82,10 @@ def _wishes(soc: SoC) -> Iterator[tuple[Path, str]]:
     for verb, wishes in (("require", soc.require), ("prefer", soc.prefer)):
         for operator, target in wishes.items():
             yield ("partitioning", verb, operator), target
-    for operator, targets in soc.forbid.items():
-        for index, target in enumerate(targets):
-            yield ("partitioning", "forbid", operator, index), target
+    for verb, several in (("forbid", soc.forbid), ("divide", soc.divide)):
+        for operator, targets in several.items():
+            for index, target in enumerate(targets):
+                yield ("partitioning", verb, operator, index), target
 
 
 def _unknown(section: str, path: Path, name: str, known: Iterable[str]) -> Fault:

@@ -167,4 +167,9 @@ PARTITIONING = (
         name="prefer", kind=Table(of=Text(), also=_EVERY), help="operator kind or * → where it goes if it can"
     ),
     Key(name="forbid", kind=Table(of=Names(), also=_EVERY), help="operator kind or * → where it must not go"),
+    Key(
+        name="divide",
+        kind=Table(of=Names(least=0), also=_EVERY),
+        help="operator kind or * → what may compute slices of it; nothing: it stays whole",
+    ),
 )

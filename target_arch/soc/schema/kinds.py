@@ -207,7 +207,9 @@ class OneOf:
 
 @frozen(kw_only=True)
 class Names:
-    """A list of names, at least one, none twice."""
+    """A list of names, at least so many, none twice."""
+
+    least: int = 1
 
     def read(self, path: Path, value: object, faults: Faults) -> Any:
         if not isinstance(value, list):
@@ -219,7 +221,7 @@ class Names:
         return tuple(value)
 
     def check(self, path: Path, value: tuple[str, ...], faults: Faults) -> None:
-        if not value:
+        if len(value) < self.least:
             faults.append(Fault(rule="empty-list", path=path, message=f"`{path[-1]}` names nothing"))
         for index, name in enumerate(value):
             if name in value[:index]:
@@ -227,7 +229,7 @@ class Names:
                 faults.append(Fault(rule="repeated-name", path=(*path, index), message=message))
 
     def schema(self) -> dict[str, Any]:
-        return {"type": "array", "items": {"type": "string"}, "minItems": 1, "uniqueItems": True}
+        return {"type": "array", "items": {"type": "string"}, "minItems": self.least, "uniqueItems": True}
 
 
 @frozen(kw_only=True)

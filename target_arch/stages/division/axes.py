@@ -8,7 +8,7 @@ from attrs import frozen
 
 from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.plan.operators.facts import LayoutRule, Structure
-from target_arch.plan.operators.kinds import OperatorKind
+from target_arch.plan.operators.kinds import OperatorKind, facts_of
 from target_arch.plan.operators.window import Window
 from target_arch.plan.products import groups_of, is_hybrid
 from target_arch.plan.windows import required_windows
@@ -26,6 +26,29 @@ class DivisionAxis:
     extent: int
     windows: Mapping[int, Window]
     axes: Mapping[int, int]
+
+
+_DIVISIBLE = (
+    Structure.PRODUCTS,
+    Structure.POOL,
+    Structure.MATRICES,
+    Structure.ELEMENTWISE,
+    Structure.BROADCAST,
+    Structure.ROWS,
+)
+
+
+def divisible_kinds() -> tuple[OperatorKind, ...]:
+    """The kinds of which operators may have an axis."""
+    return tuple(kind for kind in OperatorKind if _is_divisible(kind))
+
+
+def _is_divisible(kind: OperatorKind) -> bool:
+    """Whether slices of results may come from slices of operands, as far as the kind says."""
+    facts = facts_of(kind)
+    if facts.structure is not Structure.PRODUCTS or kind is OperatorKind.DENSE:
+        return facts.structure in _DIVISIBLE
+    return facts.layout is LayoutRule.IMAGE and facts.kernel_axes is not None
 
 
 def axis_of(operator: Operator, model: Model) -> DivisionAxis | None:

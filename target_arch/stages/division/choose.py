@@ -64,7 +64,7 @@ class _Choice:
         self._undivided, self._graphs, self._lower = undivided, graphs, lower
         setting = graphs.setting
         self._quick = evolve(setting, planner=evolve(setting.planner, algorithm=QUICK, effort=None))
-        self._able = divisible(undivided.graph, setting.alignments)
+        self._able = divisible(undivided.graph, setting.alignments, setting.soc)
         self._first = _Tried(division={}, lowered=undivided)
         self._seen: list[Division] = [{}]
 

@@ -12,6 +12,7 @@ from target_arch.plan.model import DTYPE_BYTES, Model, Operator
 from target_arch.plan.partitions import PartitionGraph
 from target_arch.soc.model import SoC
 from target_arch.stages.division.axes import axis_of
+from target_arch.stages.placement.rules import EVERY
 
 PIECES = (2, 4, 8)
 """In how many pieces one instance computes an operator, so that its neighbours begin before it ends."""
@@ -65,23 +66,33 @@ class Divisible:
         return tuple(name for name in ranked if self.seconds[name] <= limit)
 
 
-def divisible(graph: PartitionGraph, alignments: Mapping[str, int]) -> dict[str, Divisible]:
-    """The operators of a placed model that may be divided, by id."""
+def divisible(graph: PartitionGraph, alignments: Mapping[str, int], soc: SoC) -> dict[str, Divisible]:
+    """The operators of a placed model that may be divided, by id; over what the rules of the SoC allow."""
     found = {}
     for choice in graph.choices:
         operator = graph.operator(choice.operator)
         axis = axis_of(operator, graph.model)
-        seconds = {each.instance: each.cost.compute for each in choice.candidates if each.cost is not None}
-        if axis is not None and choice.instance in seconds:
+        able = [each for each in choice.candidates if may_share(soc, operator, each.instance)]
+        seconds = {each.instance: each.cost.compute for each in able if each.cost is not None}
+        if axis is not None and seconds:
+            fastest = min(seconds, key=lambda name: (seconds[name], name))
             found[operator.id] = Divisible(
                 operator=operator,
                 axis=axis.axis,
                 extent=axis.extent,
                 unit=_unit(operator, graph.model, axis.axis, lcm(*alignments.values())),
-                instance=choice.instance,
+                instance=choice.instance if choice.instance in seconds else fastest,
                 seconds=seconds,
             )
     return found
+
+
+def may_share(soc: SoC, operator: Operator, instance: str) -> bool:
+    """Whether the rules of the SoC let an instance compute slices of an operator: a rule of its kind goes
+    before that of every kind.
+    """
+    wanted = soc.divide.get(operator.kind, soc.divide.get(EVERY))
+    return wanted is None or bool({instance, soc.instance(instance).arch.name} & {*wanted})
 
 
 def _unit(operator: Operator, model: Model, axis: int, alignment: int) -> int:
