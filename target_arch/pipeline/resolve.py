@@ -228,6 +228,7 @@ def rules(request: CompileRequest) -> Rules:
         prefer=_without_dropped({**soc.prefer, **request.prefer}),
         forbid=tuple(dict.fromkeys(forbidden)),
         left_out=frozenset(left_out if request.targets else ()),
+        devices={instance.device: instance.name for instance in soc.instances},
         general=frozenset(
             {*soc.require, *soc.prefer, *soc.forbid} - {*request.require, *request.prefer, *request.forbid}
         ),

@@ -16,6 +16,7 @@ from target_arch.plan.division import SliceOf
 from target_arch.plan.operators.facts import MACS_PER_OUTPUT, RELAX_OP, Arithmetic, Facts, Lowering
 from target_arch.plan.operators.kinds import OperatorKind, facts_of, kind_of
 from target_arch.plan.simplification import Simplification
+from target_arch.soc.model import DLDevice
 
 
 def identifier(name: str, otherwise: str) -> str:
@@ -128,12 +129,26 @@ class Tensor:
 
 
 @frozen(kw_only=True)
+class VirtualDevice:
+    """A device that the author of a model puts an operator on, and the memory that its result is to be in;
+    None where any will do. TVM's word for it is VDevice.
+    """
+
+    device: DLDevice
+    memory: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.device}" if self.memory is None else f"{self.device} in {self.memory}"
+
+
+@frozen(kw_only=True)
 class Operator:
     """One composite.
 
     `kind` is one of the table, or the text that a plug-in's pattern gives its own kind. `inputs` are
     activations, `constants` are weights and the like, both by tensor name; every operator has one output.
-    `relax_ops` are the Relax operators it stands for, `location` is its name in the model's file.
+    `relax_ops` are the Relax operators it stands for, `location` is its name in the model's file. `device` is
+    where the author puts it; None where anything will do.
     """
 
     id: str
@@ -145,6 +160,7 @@ class Operator:
     attributes: Mapping[str, Attribute] = field(factory=dict)
     relax_ops: tuple[str, ...] = ()
     location: str = ""
+    device: VirtualDevice | None = None
 
     @property
     def facts(self) -> Facts:
@@ -264,6 +280,9 @@ class Model:
         lines += [f"  state  {self.tensors[state.tensor]}, {state}" for state in self.states]
         for op in self.operators:
             operands = ", ".join((*op.inputs, *op.constants))
-            lines.append(f"  {op.id} {op.kind}[{op.arithmetic}]({operands}) -> {self.tensors[op.output]}")
+            device = "" if op.device is None else f" on {op.device}"
+            lines.append(
+                f"  {op.id} {op.kind}[{op.arithmetic}]({operands}) -> {self.tensors[op.output]}{device}"
+            )
         lines += [f"  output {self.tensors[name]}" for name in self.outputs]
         return "\n".join(lines) + "\n"

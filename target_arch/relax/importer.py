@@ -17,6 +17,8 @@ Any fault of the file becomes a DiagnosticError with one message; rules:
     missing-extra        the file type needs an optional dependency
     two-quantizations    see `finder.py`
     failed-pass          one of the caller's passes fails, or changes the inputs
+    unknown-device       a device that the module does not list, or that no SoC can have
+    wrong-device         devices of a Relax module that contradict each other
     wrong-state          an input and an output that cannot be one state
 
 Tests: `tests/relax/readers`.
@@ -78,8 +80,8 @@ def import_model(
     """
     path = Path(path)
     checked = _checked(path)
-    imported = _imported(path, checked, shapes, foreign)
-    if passes:
+    imported = _imported(path, checked, shapes, foreign, passes)
+    if passes and checked.kind != "relax":
         from target_arch.relax.readers.relax_module import with_passes
 
         imported = with_passes(path, imported, passes)
@@ -94,7 +96,9 @@ def model_kind(path: Path) -> tuple[str, bytes]:
     return checked.kind, checked.data
 
 
-def _imported(path: Path, checked: _Checked, shapes: InputShapes, foreign: Foreign) -> Imported:
+def _imported(
+    path: Path, checked: _Checked, shapes: InputShapes, foreign: Foreign, passes: Sequence[Any]
+) -> Imported:
     """Read by the reader of the file's kind; only that reader is imported, since each imports a library."""
     if shapes.values and checked.kind != "onnx":
         message = f"values of inputs can be fixed in an ONNX model, this is {_NAMES[checked.kind]}"
@@ -110,7 +114,7 @@ def _imported(path: Path, checked: _Checked, shapes: InputShapes, foreign: Forei
     if checked.kind == "relax":
         from target_arch.relax.readers.relax_module import read_relax
 
-        return read_relax(path, checked.data, shapes)
+        return read_relax(path, checked.data, shapes, passes)
     from target_arch.relax.readers.pytorch.torch_export import read_torch
 
     return read_torch(path, checked.data, shapes, foreign)

@@ -27,4 +27,5 @@ def test_the_page_runs(
     assert re.search(r"^TVM [\w.]+ True$", said, re.MULTILINE)
     assert "kDLCPU:1 c ['global.dsp_tcm']" in said
     assert "'dsp_cpu', 'global.dsp_tcm', 'clock-300000000Hz'" in said.replace('"', "'")
+    assert "operator function_0: on dsp_cpu; required on `dsp_cpu` by its model" in said
     assert (tmp_path / "partitions").is_dir()

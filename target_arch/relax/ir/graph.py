@@ -11,7 +11,7 @@ from typing import Any
 from attrs import field, frozen
 from tvm import relax
 
-from target_arch.plan.model import Quantization
+from target_arch.plan.model import Quantization, VirtualDevice
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.relax.ir.defined import is_defined
 from target_arch.relax.ir.matchable import Matchable
@@ -42,6 +42,8 @@ class Graph:
     """Of activations, by variable, as the model file states them; composites may state others."""
     in_file: Mapping[Any, str] = field(factory=dict, repr=False)
     """The tensors of the model file that variables are, by name."""
+    devices: Mapping[Any, VirtualDevice] = field(factory=dict, repr=False)
+    """The devices that variables are computed on, where the author names one."""
 
     @cached_property
     def positions(self) -> Mapping[Any, int]:
@@ -72,12 +74,14 @@ class FileFacts:
     """Facts that only the model file has, by the expressions that variables are bound to.
 
     `authors` are the authors' names of operators, `quantizations` the grids of tensors (also by parameters),
-    `tensors` the names of tensors (also by variables).
+    `tensors` the names of tensors (also by variables), `devices` those that operators are put on (also by
+    variables).
     """
 
     authors: Mapping[Any, str] = field(factory=dict)
     quantizations: Mapping[Any, Quantization] = field(factory=dict)
     tensors: Mapping[Any, str] = field(factory=dict)
+    devices: Mapping[Any, VirtualDevice] = field(factory=dict)
 
 
 def read_graph(function: Any, arithmetic: Arithmetic, file: FileFacts | None = None) -> Graph:
@@ -119,6 +123,7 @@ def read_graph(function: Any, arithmetic: Arithmetic, file: FileFacts | None = N
             for key in (bound.get(var, var), var)
             if key in file.tensors
         },
+        devices={var: file.devices[key] for var in live for key in (bound[var], var) if key in file.devices},
     )
 
 

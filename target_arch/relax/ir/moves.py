@@ -9,7 +9,7 @@ is exact; so a product finds its conversions and its padding beside it.
 
 from collections.abc import Mapping
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 
 import tvm
 from attrs import define, evolve, field
@@ -24,6 +24,7 @@ _ONE_OPERAND = (
     *("expand_dims", "flatten", "flip", "permute_dims", "squeeze", "strided_slice"),
     str(OperatorKind.RESHAPE),
 )
+_Fact = TypeVar("_Fact")
 _MOVES = (_REPEATED, _JOINED, _PADDED, *_ONE_OPERAND)
 """Operators that only move the elements of their first operand, or of a tuple of them."""
 _RESHAPED, _PERMUTED = str(OperatorKind.RESHAPE), "permute_dims"
@@ -227,15 +228,16 @@ class _Moves:
         return self._builder.normalize(call)
 
     def _name(self, old: Any, new: Any) -> None:
-        """Let a new expression have the author's name of an old one."""
-        self.file = evolve(self.file, authors=_with(self.file.authors, old, new))
+        """Let a new expression have the author's name of an old one, and its device."""
+        devices = _with(self.file.devices, old, new)
+        self.file = evolve(self.file, authors=_with(self.file.authors, old, new), devices=devices)
 
     def _is_tensor(self, old: Any, new: Any) -> None:
         """Let a new expression be the tensor of the file that an old one is."""
         self.file = evolve(self.file, tensors=_with(self.file.tensors, old, new))
 
 
-def _with(known: Mapping[Any, str], old: Any, new: Any) -> Mapping[Any, str]:
+def _with(known: Mapping[Any, _Fact], old: Any, new: Any) -> Mapping[Any, _Fact]:
     return {**known, new: known[old]} if old in known else known
 
 

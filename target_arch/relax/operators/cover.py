@@ -62,19 +62,25 @@ def _largest(graph: Graph, var: Any, by_root: dict[str, list[Matcher]]) -> Draft
         if draft is None:
             continue
         inside = tuple(operators_between(graph, var, draft.inputs))
-        if len(inside) > size and _is_closed(graph, inside):
+        if len(inside) > size and _is_closed(graph, inside) and _is_on_one_device(graph, inside):
             best, size = _described(graph, draft, inside), len(inside)
     return best
 
 
 def _described(graph: Graph, draft: Draft, inside: tuple[Any, ...]) -> Draft:
-    """With its Relax operators, and the author's name of the operator nearest to its end that is no
-    conversion.
+    """With its Relax operators, the author's name of the operator nearest to its end that is no conversion,
+    and the device that one of them is put on.
     """
     named = [var for var in inside if var in graph.names]
     proper = [var for var in named if operator_name(graph.bound[var]) not in _CONVERSIONS]
     location = next((graph.names[var] for var in (*proper, *named)), "")
-    return evolve(draft, relax_ops=_names(graph, inside), location=location)
+    device = next((graph.devices[var] for var in inside if var in graph.devices), None)
+    return evolve(draft, relax_ops=_names(graph, inside), location=location, device=device)
+
+
+def _is_on_one_device(graph: Graph, inside: tuple[Any, ...]) -> bool:
+    """Whether no two operators of a composite are put on different devices."""
+    return len({graph.devices[var].device for var in inside if var in graph.devices}) < 2
 
 
 def _is_closed(graph: Graph, inside: tuple[Any, ...]) -> bool:

@@ -181,6 +181,7 @@ class Layout:
             attributes=draft.attributes,
             relax_ops=draft.relax_ops,
             location=self._location(draft),
+            device=draft.device,
         )
         self._values.add(operator, draft, shape, storage)
 

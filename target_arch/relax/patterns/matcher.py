@@ -16,7 +16,7 @@ from attrs import field, frozen
 from tvm import relax
 from tvm.relax.dpl import DFPattern
 
-from target_arch.plan.model import Attribute, Quantization
+from target_arch.plan.model import Attribute, Quantization, VirtualDevice
 from target_arch.plan.operators.facts import Arithmetic, Facts
 from target_arch.plan.operators.kinds import OperatorKind, facts_of, kind_of
 from target_arch.relax.ir.graph import Graph, operator_name
@@ -47,6 +47,8 @@ class Draft:
     relax_ops: tuple[str, ...] = ()
     location: str = ""
     """The author's name of the operator, if the frontend kept one; set after the match."""
+    device: VirtualDevice | None = None
+    """The device that the author puts it on; set after the match."""
 
     @property
     def facts(self) -> Facts:

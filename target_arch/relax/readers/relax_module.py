@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import tvm
-from attrs import frozen
+from attrs import evolve, frozen
 from tvm import relax, tirx
 
 from target_arch.diagnostics import listed
@@ -21,14 +21,16 @@ from target_arch.relax.ir.errors import model_error
 from target_arch.relax.ir.graph import FileFacts, operator_name
 from target_arch.relax.readers.frontend import FAILURES, imported, translated
 from target_arch.relax.readers.source import Imported
+from target_arch.relax.readers.virtual_devices import without_devices
 
 VERSION = str(tvm.__version__)
 """Of TVM."""
 _WRITE = "write it with `tvm.ir.save_json`"
 
 
-def read_relax(path: Path, data: bytes, shapes: InputShapes) -> Imported:
-    """A Relax module in JSON, with open dimensions as in `shapes`.
+def read_relax(path: Path, data: bytes, shapes: InputShapes, passes: Sequence[Any] = ()) -> Imported:
+    """A Relax module in JSON, with open dimensions as in `shapes`, behind passes of the caller. Operators
+    that it puts on devices know them.
 
     Raises DiagnosticError, see `importer.py`.
     """
@@ -36,13 +38,15 @@ def read_relax(path: Path, data: bytes, shapes: InputShapes) -> Imported:
         message = "a Relax module cannot be cut"
         raise model_error("wrong-cut", path, message, "return the tensors that you want from its `main`")
     module = translated(path, lambda: _flat(with_shapes(path, load_module(path, data), shapes)))
-    function = module["main"]
-    for name in _called(function):
+    for name in _called(module["main"]):
         message = f"`main` calls the function `{name}`, which could not be inlined"
         raise model_error("unsupported-model", path, message, "make it private, without recursion")
-    outputs = _output_names(function)
-    tensors = {var: str(var.name) for var in function.params}
-    return imported(path, module, Arithmetic.ONNX, outputs, {}, FileFacts(tensors=tensors))
+    outputs = _output_names(module["main"])
+    behind = _behind(path, module, passes) if passes else module
+    module, devices = translated(path, lambda: without_devices(path, behind))
+    tensors = {var: str(var.name) for var in module["main"].params}
+    facts = FileFacts(tensors=tensors, devices=devices)
+    return imported(path, module, Arithmetic.ONNX, outputs, {}, facts)
 
 
 def load_module(path: Path, data: bytes) -> Any:
@@ -92,19 +96,27 @@ def with_passes(path: Path, found: Imported, passes: Sequence[Any]) -> Imported:
         quantizations={graph.bound.get(var, var): grid for var, grid in graph.quantizations.items()},
         tensors={graph.bound.get(var, var): name for var, name in graph.in_file.items()},
     )
+    behind = _behind(path, before, passes)
+    module, devices = translated(path, lambda: without_devices(path, behind))
+    names = found.program.constant_names
+    made = imported(path, module, graph.arithmetic, found.outputs, names, evolve(facts, devices=devices))
+    return Imported(program=made.program, outputs=found.outputs, states=found.states)
+
+
+def _behind(path: Path, before: Any, passes: Sequence[Any]) -> Any:
+    """The module behind passes of the caller. DiagnosticError where one fails or changes the inputs."""
     try:
         module = _flat(tvm.ir.transform.Sequential(list(passes))(before))
     except Exception as error:
         # The passes are the caller's, and may raise anything.
         said = (str(error).strip().splitlines() or [type(error).__name__])[-1]
         raise model_error("failed-pass", path, f"one of `passes` failed: {said}", None) from error
-    if len(module["main"].params) != len(graph.function.params):
+    if len(module["main"].params) != len(before["main"].params):
         message = "`passes` changed the number of inputs"
         raise model_error(
             "failed-pass", path, message, "bind parameters before, and leave inputs as they are"
         )
-    made = imported(path, module, graph.arithmetic, found.outputs, found.program.constant_names, facts)
-    return Imported(program=made.program, outputs=found.outputs, states=found.states)
+    return module
 
 
 @frozen
@@ -124,9 +136,12 @@ def inputs_of(module: Any) -> tuple[RelaxInput, ...]:
     )
 
 
-def executable(module: Any) -> Any:
-    """A function of arrays that runs `main` by TVM's own virtual machine, and returns a tuple of arrays."""
-    machine = relax.VirtualMachine(tvm.compile(module, target="llvm"), tvm.cpu())
+def executable(path: Path, module: Any) -> Any:
+    """A function of arrays that runs `main` by TVM's own virtual machine on this computer, whatever devices
+    its author puts it on, and returns a tuple of arrays.
+    """
+    plain, _ = without_devices(path, _flat(module))
+    machine = relax.VirtualMachine(tvm.compile(plain, target="llvm"), tvm.cpu())
 
     def run(*values: Any) -> tuple[Any, ...]:
         result = machine["main"](*map(tvm.runtime.tensor, values))

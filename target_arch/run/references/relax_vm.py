@@ -30,7 +30,7 @@ def relax_vm(model: Path, shapes: Shapes = ()) -> Reference:
     module = with_shapes(model, module, fixed)
     try:
         with quiet():
-            run = executable(module)
+            run = executable(model, module)
     except Exception as error:
         # TVM refuses modules with exceptions of every kind.
         raise cannot_run(model, "TVM", error) from error

@@ -18,12 +18,9 @@ from target_arch.stages.errors import PlacementError
 from target_arch.stages.paths import reach as access
 from target_arch.stages.paths.routes import Routes
 from target_arch.stages.placement.measured_costs import known_cost
-from target_arch.stages.placement.rules import Rules, targets
+from target_arch.stages.placement.rules import Rules, place_of, targets
 from target_arch.stages.placement.transfer_costs import Traffic
 from target_arch.stages.setting import Setting
-
-_NAMED = 4
-"""Operators that a message names beside the first."""
 
 
 @frozen(kw_only=True)
@@ -149,7 +146,8 @@ class CandidateTable:
     def _ruled_out(self, operator: Operator, instance: Instance, required: str | None) -> str | None:
         rules = self._wanted.rules
         if required is not None and not targets(required, instance):
-            return f"a rule requires it on `{required}`"
+            said = "a rule requires it" if rules.annotated(operator) is None else "its model puts it"
+            return f"{said} on `{required}`"
         if instance.arch.name in rules.left_out:
             return "it is not among the chosen targets"
         if operator.kind is OperatorKind.STORE and not instance.arch.host:
@@ -190,21 +188,21 @@ class CandidateTable:
         """PlacementError for rules that require operators on targets of which every instance refuses them;
         operators of one kind with one reason are one mistake.
         """
-        found: dict[str, list[Operator]] = {}
+        found: dict[tuple[str, str], list[Operator]] = {}
         for operator in self._wanted.model.operators:
             said = self._dishonoured(operator)
             if said is not None:
                 found.setdefault(said, []).append(operator)
         if found:
-            hint = "drop the rule, or require a target that supports the operator"
             raise PlacementError(
                 Diagnostic(
                     rule="placement-not-honoured", place=place_of(*refused), message=message, hint=hint
                 )
-                for message, refused in found.items()
+                for (message, hint), refused in found.items()
             )
 
-    def _dishonoured(self, operator: Operator) -> str | None:
+    def _dishonoured(self, operator: Operator) -> tuple[str, str] | None:
+        """What is said where every instance that is required refuses the operator, and a hint."""
         required, answers = self._wanted.rules.required(operator), self.answers[operator.id]
         if required is None:
             return None
@@ -212,11 +210,8 @@ class CandidateTable:
         if not meant or any(answers[name].refusal is None for name in meant):
             return None
         why = "; ".join(f"`{name}`: {answers[name].refusal}" for name in meant)
-        return f"a rule requires `{operator.kind}` on `{required}`, which refuses it: {why}"
-
-
-def place_of(operator: Operator, *others: Operator) -> str:
-    """The place of a message about an operator, and about others that it holds for, too."""
-    first = f"operator {operator.id}" + (f" ({operator.location})" if operator.location else "")
-    named = ", ".join((first, *(each.id for each in others[:_NAMED])))
-    return f"{named} and {len(others) - _NAMED} more" if len(others) > _NAMED else named
+        if self._wanted.rules.annotated(operator) is not None:
+            said = f"its model puts `{operator.kind}` on `{required}`, which refuses it: {why}"
+            return said, "put it on another VDevice, or require a target for its id"
+        said = f"a rule requires `{operator.kind}` on `{required}`, which refuses it: {why}"
+        return said, "drop the rule, or require a target that supports the operator"

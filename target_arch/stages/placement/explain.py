@@ -162,7 +162,8 @@ class _Reasoner:
     def _reason(self, operator: Operator, instance: Instance, candidates: tuple[Candidate, ...]) -> str:
         required = self._wanted.rules.required(operator)
         if required is not None:
-            return f"required on `{required}` by a rule"
+            own = self._wanted.rules.annotated(operator) is not None
+            return f"required on `{required}` by {'its model' if own else 'a rule'}"
         sent = self._wanted.rules.sent_to(operator)
         if sent is not None and targets(sent, instance):
             return f"the next that can take it{self._unfit(instance, candidates)}"

@@ -24,14 +24,14 @@ from target_arch.stages.garbage_collector import gc_paused
 from target_arch.stages.paths.reach import MemoryAccess
 from target_arch.stages.paths.routes import PICO
 from target_arch.stages.placement.aims import PLAIN, Aimed, Judge, PlacementTrial
-from target_arch.stages.placement.candidates import CandidateTable, PlacementTask, place_of
+from target_arch.stages.placement.candidates import CandidateTable, PlacementTask
 from target_arch.stages.placement.cheapest_chain import BEAM, ChainProblem, InstanceGroup, cheapest_chain
 from target_arch.stages.placement.explain import choices
 from target_arch.stages.placement.grouping import Grouping
 from target_arch.stages.placement.job_shop import JobShop
 from target_arch.stages.placement.measured_costs import check_costs
 from target_arch.stages.placement.operator_order import execution_order, peaks
-from target_arch.stages.placement.rules import Rules, check_rules
+from target_arch.stages.placement.rules import Rules, check_rules, place_of
 from target_arch.stages.placement.search.found import Found
 from target_arch.stages.placement.search.list_scheduler import JobSchedule, ListScheduler
 from target_arch.stages.setting import Setting

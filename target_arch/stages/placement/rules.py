@@ -5,18 +5,20 @@ from functools import cached_property
 
 from attrs import evolve, field, frozen
 
-from target_arch.diagnostics import Diagnostic, name_hint
+from target_arch.diagnostics import Diagnostic, listed, name_hint
 from target_arch.plan.model import Model, Operator
-from target_arch.soc.model import Instance, SoC
+from target_arch.soc.model import DLDevice, Instance, SoC
 from target_arch.stages.errors import PlacementError
 
 EVERY = "*"
+_NAMED = 4
+"""Operators that a message names beside the first."""
 
 
 @frozen(kw_only=True, slots=False)
 class Rules:
-    """Rules for the placement. An operator is named by id, by kind, or as `*`; the id goes before the kind,
-    and the kind before `*`.
+    """Rules for the placement. An operator is named by id, by kind, or as `*`; the id goes before the device
+    that its model puts it on, this before the kind, and the kind before `*`.
 
     A target is a target_arch (any of its instances) or one instance such as `fpga_conv2d[1]`.
     """
@@ -28,6 +30,8 @@ class Rules:
     given_up: tuple[tuple[str, str, str], ...] = ()
     """Operator, target and reason of placements that did not fit; lowering adds these, not the user."""
 
+    devices: Mapping[DLDevice, str] = field(factory=dict)
+    """The instances by the devices that models put operators on."""
     left_out: frozenset[str] = frozenset()
     """target_archs that get no operator, as they are not among the chosen targets."""
     general: frozenset[str] = frozenset()
@@ -37,7 +41,14 @@ class Rules:
 
     def required(self, operator: Operator) -> str | None:
         """The required target of an operator, None if it may go to any."""
-        return _wished(self.require, operator)
+        own = self.annotated(operator)
+        return _wished(self.require, operator) if own is None else own
+
+    def annotated(self, operator: Operator) -> str | None:
+        """The instance that the model puts an operator on; None where a rule has its id, and without one."""
+        if operator.device is None or operator.id in self.require:
+            return None
+        return self.devices.get(operator.device.device)
 
     def preferred(self, operator: Operator) -> str | None:
         """The preferred target of an operator; None if there is none, or a target is required."""
@@ -106,8 +117,37 @@ def check_rules(rules: Rules, model: Model, soc: SoC, kinds: Iterable[str] = ())
         for operator, target in pairs
         for problem in _problems(f"rule `{verb} {operator} = {target}`", operator, target, operators, known)
     ]
+    if rules.devices:
+        found += [
+            problem for operator in model.operators for problem in _device_problems(operator, rules, soc)
+        ]
     if found:
         raise PlacementError(found)
+
+
+def _device_problems(operator: Operator, rules: Rules, soc: SoC) -> Iterable[Diagnostic]:
+    """What is wrong with the device that the model puts an operator on."""
+    if operator.device is None or operator.id in rules.require:
+        return
+    place, device, memory = place_of(operator), operator.device.device, operator.device.memory
+    instance = next((each for each in soc.instances if each.device == device), None)
+    if instance is None:
+        known = ", ".join(f"`{each.device}` (`{each.name}`)" for each in soc.instances)
+        message = f"the model puts it on device `{device}`, which `{soc.name}` does not have"
+        yield Diagnostic(rule="unknown-device", place=place, message=message, hint=f"devices are {known}")
+    elif memory is not None and memory not in instance.memory:
+        message = (
+            f"the model puts its result into `{memory}` on `{instance.name}`, which keeps no operands there"
+        )
+        hint = f"memories of its operands are {listed(instance.memory)}; scope `global` leaves the choice"
+        yield Diagnostic(rule="unknown-device", place=place, message=message, hint=hint)
+
+
+def place_of(operator: Operator, *others: Operator) -> str:
+    """The place of a message about an operator, and about others that it holds for, too."""
+    first = f"operator {operator.id}" + (f" ({operator.location})" if operator.location else "")
+    named = ", ".join((first, *(each.id for each in others[:_NAMED])))
+    return f"{named} and {len(others) - _NAMED} more" if len(others) > _NAMED else named
 
 
 def _wished(wishes: Mapping[str, str], operator: Operator) -> str | None:
