@@ -202,7 +202,7 @@ class CandidateTable:
             )
 
     def _dishonoured(self, operator: Operator) -> tuple[str, str] | None:
-        """What is said where every instance that is required refuses the operator, and a hint."""
+        """The message and the hint where every instance that is required refuses the operator."""
         required, answers = self._wanted.rules.required(operator), self.answers[operator.id]
         if required is None:
             return None

@@ -126,7 +126,7 @@ def check_rules(rules: Rules, model: Model, soc: SoC, kinds: Iterable[str] = ())
 
 
 def _device_problems(operator: Operator, rules: Rules, soc: SoC) -> Iterable[Diagnostic]:
-    """What is wrong with the device that the model puts an operator on."""
+    """Faults of the device that the model puts an operator on."""
     if operator.device is None or operator.id in rules.require:
         return
     place, device, memory = place_of(operator), operator.device.device, operator.device.memory
