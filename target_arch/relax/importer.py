@@ -81,10 +81,6 @@ def import_model(
     path = Path(path)
     checked = _checked(path)
     imported = _imported(path, checked, shapes, foreign, passes)
-    if passes and checked.kind != "relax":
-        from target_arch.relax.readers.relax_module import with_passes
-
-        imported = with_passes(path, imported, passes)
     wanted = standard_patterns() if patterns is None else patterns
     pairs = (*imported.states, *asked_states(path, imported, states))
     return find_operators(imported.program, wanted, name or path.stem, path.name, imported.outputs, pairs)
@@ -99,10 +95,24 @@ def model_kind(path: Path) -> tuple[str, bytes]:
 def _imported(
     path: Path, checked: _Checked, shapes: InputShapes, foreign: Foreign, passes: Sequence[Any]
 ) -> Imported:
-    """Read by the reader of the file's kind; only that reader is imported, since each imports a library."""
+    """Read by the reader of the file's kind, behind passes of the caller."""
     if shapes.values and checked.kind != "onnx":
         message = f"values of inputs can be fixed in an ONNX model, this is {_NAMES[checked.kind]}"
         raise model_error("input-value", path, message, "export the model with the value")
+    if checked.kind == "relax":
+        from target_arch.relax.readers.relax_module import read_relax
+
+        return read_relax(path, checked.data, shapes, passes)
+    imported = _read(path, checked, shapes, foreign)
+    if not passes:
+        return imported
+    from target_arch.relax.readers.relax_module import with_passes
+
+    return with_passes(path, imported, passes)
+
+
+def _read(path: Path, checked: _Checked, shapes: InputShapes, foreign: Foreign) -> Imported:
+    """A file of another library; only the reader of its kind is imported, since each imports that."""
     if checked.kind == "tflite":
         from target_arch.relax.readers.tflite.reader import read_tflite
 
@@ -111,10 +121,6 @@ def _imported(
         from target_arch.relax.readers.onnx.reader import read_onnx
 
         return read_onnx(path, checked.data, shapes, foreign)
-    if checked.kind == "relax":
-        from target_arch.relax.readers.relax_module import read_relax
-
-        return read_relax(path, checked.data, shapes, passes)
     from target_arch.relax.readers.pytorch.torch_export import read_torch
 
     return read_torch(path, checked.data, shapes, foreign)
