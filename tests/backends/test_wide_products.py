@@ -21,6 +21,7 @@ from target_arch.backends.plain_c.stripes.units import rowwise
 from target_arch.backends.plain_c.stripes.windows import columns_of, window_of
 from target_arch.backends.quantized import refusal as engine_refusal
 from target_arch.plan import arithmetic
+from target_arch.plan.model import Quantization
 from target_arch.plan.products import beyond_plain
 from target_arch.relax.hvx.forms import hvx_form
 from target_arch.run.exact.oracle import exact
@@ -47,6 +48,18 @@ def test_the_definition_has_the_bits_of_the_oracle(form: str, build: Compile) ->
         assert expected is not None
         assert len(np.unique(expected)) > 3
         np.testing.assert_array_equal(run(model, build, frame), expected)
+
+
+@pytest.mark.parametrize("form", SPECIAL)
+def test_a_grid_that_no_sum_reaches_leaves_zero_points(form: str, build: Compile) -> None:
+    """As behind a ReLU that lets nothing through: every factor is 0, and TVM leaves the sums out."""
+    model = special(form)
+    far = Quantization(scale=(1e12,), zero_point=(0,))
+    y = evolve(model.tensors["y"], quantization=far)
+    far_away = evolve(model, tensors={**model.tensors, y.name: y})
+    assert set(arithmetic.any_requantization(far_away.operators[0], far_away).multipliers) == {0}
+    result = run(far_away, build, frame_of(far_away))
+    np.testing.assert_array_equal(result, np.zeros_like(result))
 
 
 @pytest.mark.parametrize("form", SPECIAL)

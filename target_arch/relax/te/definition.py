@@ -116,6 +116,14 @@ def elements(tensor: Tensor) -> int:
     return prod(tensor.shape)
 
 
+def blocks(schedule: Any) -> list[str]:
+    """Names of the blocks, in the order of computation. Stages that nothing reads have none: sums that a
+    requantizer multiplies by 0 are left out by TVM.
+    """
+    root = schedule.get_sblock("root")
+    return [str(schedule.get(block).name_hint) for block in schedule.get_child_blocks(root)]
+
+
 def in_lanes(stages: Sequence[str], lanes: int) -> Callable[[Any], None]:
     """A schedule for a reduction `acc` whose last output axis is contiguous in all operands.
 
@@ -124,11 +132,14 @@ def in_lanes(stages: Sequence[str], lanes: int) -> Callable[[Any], None]:
     """
 
     def schedule(sch: Any) -> None:
-        extent = int(sch.get(innermost(sch, "out")).extent)
+        extent, there = int(sch.get(innermost(sch, "out")).extent), blocks(sch)
         count = max(lane for lane in range(1, lanes + 1) if extent % lane == 0)
         outer, inner = sch.split(innermost(sch, "out"), [None, count])
         for name in reversed(stages):
-            sch.compute_at(sch.get_sblock(name), inner)
+            if name in there:
+                sch.compute_at(sch.get_sblock(name), inner)
+        if "acc" not in there:
+            return
         acc = sch.get_sblock("acc")
         sch.compute_at(acc, outer, preserve_unit_loops=count == 1 or sums_nothing(sch, acc))
         own = len(sch.get_loops(sch.get_sblock("out"))) - 1
@@ -156,8 +167,8 @@ def one_by_one(stages: Sequence[str], reductions: Sequence[str]) -> Callable[[An
 
     def schedule(sch: Any) -> None:
         at = innermost(sch, "out")
-        depth = len(sch.get_loops(sch.get_sblock("out")))
-        for name in reversed(stages):
+        depth, there = len(sch.get_loops(sch.get_sblock("out"))), blocks(sch)
+        for name in (stage for stage in reversed(stages) if stage in there):
             block = sch.get_sblock(name)
             sch.compute_at(block, at, preserve_unit_loops=sums_nothing(sch, block))
             if name in reductions:

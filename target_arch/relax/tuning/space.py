@@ -11,6 +11,8 @@ from typing import Any
 
 from tvm import s_tir, tirx
 
+from target_arch.relax.te.definition import blocks
+
 SUM, OUT = "acc", "out"
 WIDEST, LONGEST = 32, 8
 """The most neighbours of a tile in the last axis, and in the one before."""
@@ -31,7 +33,7 @@ def is_tunable(function: Any) -> bool:
     Reductions of floats must not come here: their order is part of the result.
     """
     schedule = s_tir.Schedule(function)
-    names = _blocks(schedule)
+    names = blocks(schedule)
     if SUM not in names or names[-1] != OUT:
         return False
     sums = [name for name in names if _summed(schedule.get(schedule.get_sblock(name)))]
@@ -46,7 +48,7 @@ def spaces(function: Any) -> list[Any]:
 def _schedule(function: Any, order: _Order, lanes_last: bool) -> Any:
     """`lanes_last`: the tiles of the last axis are the outermost loop, so its weights stay in a cache."""
     sch = s_tir.Schedule(function)
-    stages = [name for name in _blocks(sch) if name not in (SUM, OUT)]
+    stages = [name for name in blocks(sch) if name not in (SUM, OUT)]
     *outer, row, lane = sch.get_loops(sch.get_sblock(OUT))
     lanes, lane = sch.split(lane, sch.sample_perfect_tile(lane, n=2, max_innermost_factor=WIDEST))
     rows, row = sch.split(row, sch.sample_perfect_tile(row, n=2, max_innermost_factor=LONGEST))
@@ -64,12 +66,6 @@ def _schedule(function: Any, order: _Order, lanes_last: bool) -> Any:
     sch.reorder(*unit, *ordered)
     sch.decompose_reduction(block, next(loop for loop in ordered if loop in summed))
     return sch
-
-
-def _blocks(schedule: Any) -> list[str]:
-    """Names of the blocks, in the order of computation."""
-    root = schedule.get_sblock("root")
-    return [str(schedule.get(block).name_hint) for block in schedule.get_child_blocks(root)]
 
 
 def _summed(block: Any) -> int:
