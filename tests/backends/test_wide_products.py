@@ -12,6 +12,7 @@ from attrs import evolve
 
 from target_arch.backend.contract import Backend
 from target_arch.backends import conv2d_engine, gemm_npu, gemm_vta
+from target_arch.backends.cores.hvx.forms import hvx_form
 from target_arch.backends.ethos_u import graph
 from target_arch.backends.plain_c.channels.weighted import weighted_block
 from target_arch.backends.plain_c.kernels.pick import Driver, pick
@@ -23,7 +24,6 @@ from target_arch.backends.quantized import refusal as engine_refusal
 from target_arch.plan import arithmetic
 from target_arch.plan.model import Quantization
 from target_arch.plan.products import beyond_plain
-from target_arch.relax.hvx.forms import hvx_form
 from target_arch.run.exact.oracle import exact
 from target_arch.soc.words import InstructionSet
 from tests.backends.c.one import Compile, compiler, run

@@ -1,11 +1,11 @@
 """The piece of an operator that has a form on the vectors of a core: HVX."""
 
 from target_arch.backend.contract import LoweringRequest
+from target_arch.backends.cores.hvx.forms import hvx_form
 from target_arch.backends.plain_c.lower import Piece, operands
 from target_arch.plan.kernels import Access, Call, LocalBuffer
 from target_arch.plan.model import Operator
 from target_arch.relax.c.codegen import scratch_memory
-from target_arch.relax.hvx.forms import hvx_form
 from target_arch.relax.lower.objects import LlvmTarget
 
 

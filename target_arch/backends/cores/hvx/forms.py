@@ -1,7 +1,7 @@
 """Which operators have a form for HVX, with its packed constants, its C and its object code.
 
 int8 convolutions, depthwise convolutions and dense layers whose requantizer has one; the C is the behavioural
-model of the same operands. Tests: `tests/relax/hvx`.
+model of the same operands. Tests: `tests/backends/cores/hvx`.
 """
 
 from math import prod
@@ -11,17 +11,17 @@ import numpy as np
 from attrs import evolve, frozen
 from tvm import te, tirx
 
+from target_arch.backends.cores.hvx.depthwise import Depthwise
+from target_arch.backends.cores.hvx.products import Products
+from target_arch.backends.cores.hvx.requantizer import Requantizer, requantizer
+from target_arch.backends.cores.hvx.windows import image_windows, rows_of
+from target_arch.backends.cores.hvx.writer import BYTE, WORD, Pointer, Writer
 from target_arch.plan.arithmetic import Requantization, requantization
 from target_arch.plan.kernels import CFunction
 from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.plan.products import beyond_plain
-from target_arch.relax.hvx.depthwise import Depthwise
-from target_arch.relax.hvx.products import Products
-from target_arch.relax.hvx.requantizer import Requantizer, requantizer
-from target_arch.relax.hvx.windows import image_windows, rows_of
-from target_arch.relax.hvx.writer import BYTE, WORD, Pointer, Writer
 from target_arch.relax.lower.lowering import lower_definition
 from target_arch.relax.lower.objects import LlvmTarget, object_of
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from attrs import evolve
 
+from target_arch.backends.cores.hvx.forms import HvxForm, hvx_form
 from target_arch.plan.kernels import CFunction
 from target_arch.plan.model import Model, Tensor
-from target_arch.relax.hvx.forms import HvxForm, hvx_form
 from target_arch.relax.lower.objects import LlvmTarget
 from target_arch.relax.lower.operators import lower_operator, lower_operator_object
 from target_arch.resources import runtime_c

@@ -10,7 +10,7 @@ from typing import Any
 from attrs import frozen
 from tvm import tirx
 
-from target_arch.relax.hvx.writer import (
+from target_arch.backends.cores.hvx.writer import (
     BYTE,
     BYTES,
     WORD,

@@ -12,8 +12,8 @@ import numpy as np
 from attrs import frozen
 from tvm import tirx
 
+from target_arch.backends.cores.hvx.writer import VECTOR, WORD, WORDS, Writer, store_vector, vector
 from target_arch.plan.arithmetic import Requantization, Rounding
-from target_arch.relax.hvx.writer import VECTOR, WORD, WORDS, Writer, store_vector, vector
 from target_arch.relax.te.fixed_point import scaled, wide
 from target_arch.relax.te.scaling import clamped, right_shift
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from tvm import te, tirx
 
-from target_arch.relax.hvx.requantizer import Requantizer
-from target_arch.relax.hvx.windows import ImageWindows
+from target_arch.backends.cores.hvx.requantizer import Requantizer
+from target_arch.backends.cores.hvx.windows import ImageWindows
 from target_arch.relax.te.definition import Definition, guarded, one_by_one, stage
 from target_arch.relax.te.windows import all_inside, under
 

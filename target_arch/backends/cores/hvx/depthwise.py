@@ -13,12 +13,12 @@ import numpy as np
 from attrs import frozen
 from tvm import te, tirx
 
-from target_arch.relax.hvx.behaviour import behaviour, seen, summed_over
-from target_arch.relax.hvx.copies import Place, copy, fill
-from target_arch.relax.hvx.products import GROUP
-from target_arch.relax.hvx.requantizer import Requantizer, intrinsic, of_lanes, packed
-from target_arch.relax.hvx.windows import ImageWindows
-from target_arch.relax.hvx.writer import (
+from target_arch.backends.cores.hvx.behaviour import behaviour, seen, summed_over
+from target_arch.backends.cores.hvx.copies import Place, copy, fill
+from target_arch.backends.cores.hvx.products import GROUP
+from target_arch.backends.cores.hvx.requantizer import Requantizer, intrinsic, of_lanes, packed
+from target_arch.backends.cores.hvx.windows import ImageWindows
+from target_arch.backends.cores.hvx.writer import (
     BYTES,
     VECTOR,
     WORD,
