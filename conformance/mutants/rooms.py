@@ -55,7 +55,10 @@ ROOMS = {
         ),
         others=(*FRAMES, *DIVISION, *STACKS, *WORKLOADS),
     ),
-    "frames": Room(files=FRAMES, tests=("tests/stages/check/test_frames.py",)),
+    "frames": Room(
+        files=FRAMES,
+        tests=("tests/stages/check/test_two_frames.py", "tests/stages/check/test_frames.py"),
+    ),
     "division": Room(files=DIVISION, tests=("tests/stages/check/meaning/test_division.py",)),
     "workloads": Room(
         files=WORKLOADS,

@@ -153,6 +153,8 @@ class StepReplay:
                 f"a copy of {_listed(map(str, sizes))}, in the kernel {_listed(map(str, wanted))}",
             )
             return
+        for number in range(len(step.operands)):
+            yield from _over(number, step, meant)
         source = next(n for n, operand in enumerate(step.operands) if operand.access.reads)
         runs = self._contents[step.operands[source].of].read(sizes[source])
         for operand, part in zip(step.operands, sizes, strict=True):

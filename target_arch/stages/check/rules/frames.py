@@ -60,7 +60,6 @@ class _Execution:
         self._table = pipeline.order.steps[pipeline.loads :]
         self._counts = _counts(self._table)
         self._timelines: dict[str, _Timeline] = {name: _Timeline() for name in self._counts}
-        self._sizes = {buffer.name: buffer.bytes for buffer in pipeline.order.buffers}
         self._states = {state.next: state.now for state in pipeline.order.states}
         self._issued: dict[int, list[Event]] = {}
         self._ended = set[int]()
@@ -72,8 +71,7 @@ class _Execution:
         loads = pipeline.order.steps[: pipeline.loads]
         self._out += [FrameStep(step=step, frame=None, number=n) for n, step in enumerate(loads)]
         rounds = len(self._present) + pipeline.frames + 1
-        if pipeline.order.states:
-            self._by_caller(None, "reset", [state.now for state in pipeline.order.states], Access.WRITE)
+        self._by_caller(None, "reset", [state.now for state in pipeline.order.states], Access.WRITE)
         self._submit(0)
         for turn in range(rounds):
             self._submit(turn + 1)
@@ -129,8 +127,8 @@ class _Execution:
         if isinstance(step, Wait):
             self._wait(step, at)
             return
-        frame = turn - self._pipeline.stages[number]
-        event = None if not isinstance(step, Copy | Dispatch) else step.event
+        assert isinstance(step, Copy | Dispatch)
+        frame, event = turn - self._pipeline.stages[number], step.event
         if event is not None:
             timeline = self._timelines[event.timeline]
             timeline.executed.append(timeline.executed[-1] + self._there(frame))
@@ -163,13 +161,12 @@ class _Execution:
             where = at + self._pipeline.loads
             self._out.append(FrameStep(step=Wait(event=event), frame=None, number=where))
 
-    def _of(self, step: Step, frame: int, event: Event | None) -> Step:
+    def _of(self, step: Copy | Dispatch, frame: int, event: Event | None) -> Step:
         """The step on the buffers of a frame."""
         if isinstance(step, Copy):
             source = step.source.renamed(self._named(step.source.of, frame))
             target = step.target.renamed(self._named(step.target.of, frame))
             return evolve(step, source=source, target=target, event=event)
-        assert isinstance(step, Dispatch)
         operands = (
             evolve(
                 operand,
@@ -239,10 +236,9 @@ class FrameStates:
         step = self._pipeline.order.steps[number]
         if isinstance(step, Copy):
             parts = [(step.source, Access.READ), (step.target, Access.WRITE)]
-        elif isinstance(step, Dispatch):
-            parts = [(o.touched(self._sizes[o.of]), o.access) for o in step.operands]
         else:
-            return
+            assert isinstance(step, Dispatch)
+            parts = [(o.touched(self._sizes[o.of]), o.access) for o in step.operands]
         for part, access in parts:
             if part.of not in self._now and part.of not in self._next:
                 continue

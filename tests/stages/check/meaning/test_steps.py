@@ -6,7 +6,9 @@ from attrs import evolve
 from target_arch.plan.kernels import Operand, Slice
 from target_arch.plan.lowered import Lowered
 from target_arch.plan.steps import Copy, Dispatch
+from tests.stages import chips
 from tests.stages.check.meaning.two import ALONE, EDGE, buffer, call, copy, operands, said
+from tests.stages.lowering.test_ladder import lowered
 
 
 def other(which: int, **facts: object) -> object:
@@ -48,6 +50,7 @@ X, Y = ALONE.steps.inputs
 P, Q = (("p", "p@sram"), ("q", "q@sram"))
 C, D = ALONE.steps.states
 FIRST = next(s for s in EDGE.steps.steps if isinstance(s, Copy))
+COPIED = (("a", "conv", ("x",), 512), ("r", "reshape", ("x",), 512))
 TARGET = Slice(of="p0.l_q_0", offset=0, row_bytes=256)
 
 FAULTS: dict[str, tuple[Lowered, list[str]]] = {
@@ -263,6 +266,15 @@ def test_constants_of_equal_bytes_are_equal() -> None:
     result = evolve(ALONE, graph=evolve(ALONE.graph, model=model))
     assert said(buffer(result, "a.w@ddr", tensor="b.w")) == []
     assert len(said(buffer(ALONE, "a.w@ddr", tensor="b.w"))) == 1
+
+
+def test_a_plain_copy_is_written_over_its_operand_only_where_its_kernel_says_so() -> None:
+    copied = lowered(chips.model(*COPIED, inputs={"x": 512}, weights=64), chips.ALONE)
+    assert said(copied) == []
+    assert said(operands(copied, "r", other(1, over=("x@sram",)))) == [
+        "step 1 (dispatch r on host): error: `r@sram` may not be written over `x@sram` in the kernel "
+        "[unsafe-in-place]"
+    ]
 
 
 def test_what_is_said() -> None:

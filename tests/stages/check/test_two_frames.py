@@ -1,0 +1,206 @@
+"""What the checker of frames in flight says of faults, each in one place of a right pipeline."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from attrs import evolve
+
+from target_arch.plan.frames import FramePipeline
+from target_arch.plan.kernels import Slice
+from target_arch.plan.steps import Copy, Dispatch, Event
+from tests.conftest import GoldenCheck
+from tests.stages.check.two_frames import HOST, TWO, Frames
+
+SHOWN = 3
+"""Messages of each fault; of all others the number."""
+
+
+def half(number: int, side: str, offset: int = 256) -> FramePipeline:
+    """A copy of half of the bytes."""
+
+    def change(copy: Copy) -> Copy:
+        ends = {
+            "source": evolve(copy.source, row_bytes=256, offset=offset if side == "source" else 0),
+            "target": evolve(copy.target, row_bytes=256, offset=offset if side == "target" else 0),
+        }
+        return evolve(copy, **ends)
+
+    return TWO.copy(number, change)
+
+
+def other(number: int, operand: int, **facts: object) -> Callable[[Frames], FramePipeline]:
+    """Other facts of an operand of a call."""
+
+    def change(call: Dispatch) -> Dispatch:
+        operands = list(call.operands)
+        operands[operand] = evolve(operands[operand], **facts)  # type: ignore[arg-type]
+        return evolve(call, operands=tuple(operands))
+
+    return lambda frames: frames.call(number, change)
+
+
+def in_rows(number: int) -> FramePipeline:
+    """A copy of every second piece of 64 bytes, to the beginning."""
+
+    def change(copy: Copy) -> Copy:
+        source = Slice(of=copy.source.of, offset=0, row_bytes=64, rows=4, stride=128)
+        return evolve(copy, source=source, target=evolve(copy.target, row_bytes=256))
+
+    return TWO.copy(number, change)
+
+
+def faults_on_a_host() -> Iterator[tuple[str, FramePipeline]]:
+    """Of calls alone, on states where they are."""
+    yield "nothing", HOST.right
+    yield "states exchanged in a call", other(1, 1, of="d@sram")(HOST)
+    yield "a state read in the second half alone", other(1, 1, offset=256, bytes=256)(HOST)
+    yield "the next value read before", HOST.exchanged(1, 4)
+    yield "the other next value read before", HOST.exchanged(3, 5)
+    yield "the next value read before, in the second round", HOST.exchanged(9, 12)
+    yield "a state that is not written", other(9, 2, of="a@sram#1", over=())(HOST)
+    yield "half of a state that is not written", other(1, 2, bytes=256)(HOST)
+    yield "the other half of a state that is not written", other(1, 2, offset=256, bytes=256)(HOST)
+    yield "a state over which nothing may be written", other(3, 2, over=("b@sram#0",))(HOST)
+    yield "no state may be written over", other(3, 2, over=())(HOST)
+    yield "an input of the other round", other(10, 0, of="q@sram#0")(HOST)
+    yield "an input that is not where the caller writes it", HOST.order(inputs=HOST.right.order.inputs[::-1])
+    yield "an input over an intermediate result", HOST.offset("q@sram#0", 512)
+    yield "the second input over a state", HOST.offset("q@sram#1", 512)
+    yield "an output over the state of the next frame", HOST.offset("y@sram#1", 512)
+    yield "an output over that of the other round", HOST.offset("y@sram#0", 0)
+    yield "over before its last step", evolve(HOST.right, done=5)
+    yield "over with its first step", evolve(HOST.right, done=0)
+    yield "calls in each other's place", HOST.exchanged(0, 2)
+    yield "one frame more", evolve(HOST.right, frames=2)
+
+
+def faults_of_two() -> Iterator[tuple[str, FramePipeline]]:
+    """Of waits, events and stages with two frames in flight."""
+    yield "nothing", TWO.right
+    for number in (3, 6, 7, 12, 15, 20, 25, 35, 37, 39, 42, 56, 60, 71, 74, 106):
+        yield f"step {number} waits for the first event of its timeline", TWO.waiting(number, *first(number))
+        yield f"step {number} waits for one step less", TWO.waiting(number, *less(number))
+    yield "a wait for a timeline that is not there", TWO.waiting(6, "dma.2", 1)
+    yield "a wait for nothing", TWO.waiting(6, "dma.0", 0)
+    yield "a wait for more than there is", TWO.waiting(6, "dma.0", 35)
+    yield "an event too early", TWO.signals(5, 0)
+    yield "an event too late", TWO.signals(5, 2)
+    yield "an event too late in the second round", TWO.signals(76, 13)
+    for number in (4, 10, 36, 40, 73):
+        yield f"step {number} a stage later", TWO.stage(number, 2)
+        yield f"step {number} in the other stage", TWO.stage(number, 0 if number in (36, 73) else 1)
+    yield "over too early", evolve(TWO.right, done=69)
+    yield "over long before", evolve(TWO.right, done=31)
+    yield "over in the stage before", evolve(TWO.right, frames=1)
+    yield "another frame's buffer", TWO.copy(4, lambda s: evolve(s, source=s.source.renamed("p@sram#1")))
+    yield "another frame's buffer in the second round", other(105, 0, of="a@tcm#0")(TWO)
+    yield "a copy left out", TWO.copy(17, lambda s: evolve(s, source=s.source.renamed("p@sram#0")))
+
+
+def first(number: int) -> tuple[str, int]:
+    return TWO.right.order.steps[number].event.timeline, 1  # type: ignore[union-attr]
+
+
+def less(number: int) -> tuple[str, int]:
+    event: Event = TWO.right.order.steps[number].event  # type: ignore[union-attr,assignment]
+    return event.timeline, event.value - 1
+
+
+def faults_of_states() -> Iterator[tuple[str, FramePipeline]]:
+    """Of two states, copied from and to where they are."""
+    for number, name in ((10, "c"), (29, "d"), (81, "c in the second round")):
+        yield f"half of state {name} read", half(number, "source", 0)
+        yield f"the other half of state {name} read", half(number, "source")
+        yield f"every second piece of state {name} read", in_rows(number)
+    for number, name in ((40, "c"), (59, "d"), (111, "c in the second round")):
+        yield f"half of state {name} written", half(number, "target", 0)
+        yield f"the other half of state {name} written", half(number, "target")
+    yield "states read in each other's place", TWO.exchanged(10, 29)
+    yield (
+        "states written in each other's place",
+        TWO.copy(40, lambda s: evolve(s, target=s.target.renamed("d_next@sram"))),
+    )
+    yield "the next value read before it is written", TWO.exchanged(40, 43)
+    yield "the other next value read before it is written", TWO.exchanged(59, 61)
+    yield (
+        "a state read as the next value",
+        TWO.copy(29, lambda s: evolve(s, source=s.source.renamed("d_next@sram"))),
+    )
+    yield "a state without a next value", TWO.order(states=TWO.right.order.states[:1])
+    yield "no states", TWO.order(states=())
+
+
+def faults_at_rest() -> Iterator[tuple[str, FramePipeline]]:
+    """Of buffers and their places."""
+    yield "a buffer that is not aligned", TWO.offset("q@sram#1", 3073)
+    yield "a buffer beyond its memory", TWO.offset("a@tcm#1", 32768)
+    yield "a constant elsewhere", TWO.offset("v.w@ddr", 1024)
+    yield "a constant before", TWO.offset("v.w@ddr", 512)
+    yield "a state elsewhere", TWO.offset("d@sram", 8192)
+    yield "a buffer of another size", TWO.buffer("s@tcm#1", bytes=256)
+    yield (
+        "a buffer of another size, for every round",
+        TWO.order(
+            buffers=tuple(
+                evolve(each, bytes=640) if each.name.startswith("s@tcm") else each
+                for each in TWO.right.order.buffers
+            )
+        ),
+    )
+    yield "a buffer in another memory", TWO.buffer("s@tcm#1", memory="sram")
+    yield "a buffer of the first round in another memory", TWO.buffer("p0.l_p_0#0", memory="npu_inp")
+    yield "a buffer of one of another", TWO.meaning("q@sram#1", "p@sram", 1)
+    yield "a buffer of one of another size", TWO.meaning("q@sram#1", "a.w@ddr", 1)
+    yield "a buffer of one that no run has", TWO.meaning("q@sram#1", "r@sram", 1)
+    yield "a buffer of all rounds", TWO.meaning("q@sram#1", "q@sram", None)
+    yield "a constant of one round", TWO.meaning("a.w@ddr", "a.w@ddr", 0)
+    yield "buffers of two rounds over each other", TWO.offset("a@sram#1", 0)
+    yield "an output over the other round's", TWO.offset("z@sram#0", 1024)
+
+
+def faults_of_meaning() -> Iterator[tuple[str, FramePipeline]]:
+    """Of frames that compute something else, all of them or every second."""
+    yield "inputs of every frame", TWO.copy(4, lambda s: evolve(s, source=s.source.renamed("q@sram#0")))
+    yield (
+        "inputs of every second frame",
+        TWO.copy(75, lambda s: evolve(s, source=s.source.renamed("q@sram#1"))),
+    )
+    yield (
+        "weights of every second frame",
+        TWO.copy(76, lambda s: evolve(s, source=s.source.renamed("b.w@ddr"))),
+    )
+    yield "words of every second frame", TWO.call(84, lambda s: evolve(s, words=(1, 0)))
+    yield (
+        "operands of every second frame",
+        TWO.call(73, lambda s: evolve(s, operands=(*s.operands[1::-1], s.operands[2]))),
+    )
+    yield "the fill of a constant", TWO.filled(76)
+    yield "the fills of two constants", TWO.filled(76, 89)
+
+
+def text(frames: Frames, faults: Iterator[tuple[str, FramePipeline]]) -> str:
+    """Every fault with what is said of it."""
+    found: Mapping[str, list[str]] = {name: frames.said(changed) for name, changed in faults}
+    lines: list[str] = []
+    for name, said in found.items():
+        lines += [f"{name}: {len(said)}", *(f"    {each}" for each in said[:SHOWN])]
+    return "\n".join(lines) + "\n"
+
+
+def test_frames_of_a_host(golden: GoldenCheck) -> None:
+    golden("frames_of_a_host", text(HOST, faults_on_a_host()))
+
+
+def test_two_frames_in_flight(golden: GoldenCheck) -> None:
+    golden("two_frames", text(TWO, faults_of_two()))
+
+
+def test_states_of_two_frames(golden: GoldenCheck) -> None:
+    golden("states_of_two_frames", text(TWO, faults_of_states()))
+
+
+def test_buffers_of_two_frames(golden: GoldenCheck) -> None:
+    golden("buffers_of_two_frames", text(TWO, faults_at_rest()))
+
+
+def test_meaning_of_two_frames(golden: GoldenCheck) -> None:
+    golden("meaning_of_two_frames", text(TWO, faults_of_meaning()))
