@@ -49,7 +49,7 @@ lint: $(STAMP)
 	$(BIN)/mypy
 
 fuzz: $(STAMP)
-	$(BIN)/python -m tests.fuzz $(ARGS)
+	$(BIN)/python -m conformance.fuzz_readers $(ARGS)
 
 fuzz-c: $(STAMP)
 	$(BIN)/python -m conformance.fuzz_c --seconds $(FUZZ_SECONDS) --keep fuzz_out

@@ -30,6 +30,7 @@ from target_arch.explore.space import (
 from target_arch.explore.values import RANGE, settings
 from target_arch.plan.goal import Goal
 from target_arch.soc.faults import Path
+from target_arch.soc.files.presence import is_file
 from target_arch.soc.files.tables import TableDraft, named_tables, required_value, table_values, unknown_keys
 from target_arch.soc.files.toml_file import document, placed, read_text
 from target_arch.soc.schema.fields import Key
@@ -118,7 +119,7 @@ class _Reading(TableDraft):
     def _chip(self, name: str, path: Path) -> BaseChip | None:
         beside = self.folder / name
         try:
-            return base_chip(beside if beside.is_file() else name)
+            return base_chip(beside if is_file(beside) else name)
         except DiagnosticError as error:
             first = error.diagnostics[0]
             hint = "`target-arch check` says all that is wrong with it"
@@ -136,7 +137,7 @@ class _Reading(TableDraft):
         files = tuple(self.folder / each for each in table_values(path, table, _MODEL, self).get("file", ()))
         several = isinstance(table.get("file"), list)
         for number, file in enumerate(files):
-            if not file.is_file():
+            if not is_file(file):
                 place = (*path, "file", number) if several else (*path, "file")
                 self.fault("model-not-found", place, f"there is no file `{file}`")
         return SpaceModel(name=name, files=files)
@@ -287,7 +288,7 @@ class _Reading(TableDraft):
     def _require_measure(self, place: Path, name: str) -> bool:
         """A fault, and False, for a name that is neither a measure nor a formula."""
         models, memories = [each.name for each in self.models], _memories(self.chips)
-        known = {*measures(models, memories), *self.values.get("formulas", {})}
+        known = {*measures(models, memories), *_table_of(self.values, "formulas")}
         if name not in known:
             hint = name_hint(name, known, "there are")
             at_key = place[0] == "limits"

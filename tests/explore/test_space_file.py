@@ -182,6 +182,16 @@ hint: there are""",
       |        ^^^^^^^^^^^""",
         ),
         (
+            "digits_int8.onnx",
+            "x" * 300,
+            f"chips.toml:8:8: error: there is no file `{DIGITS.parent / ('x' * 300)}` [model-not-found]",
+        ),
+        (
+            '[formulas]\nprice = "0.01 * (memory.sram.size + tcm) / 1024 + 2"',
+            "",
+            "chips.toml:4:24: error: `price` is nothing that is measured [unknown-measure]",
+        ),
+        (
             'soc = "zynq_edge"',
             'soc = "zynq_egde"',
             "chips.toml:3:7: error: zynq_egde: cannot read a SoC file: no such file or directory [bad-base]",
@@ -190,6 +200,16 @@ hint: there are""",
 )
 def test_a_mistake(before: str, after: str, said: str) -> None:
     assert faults((before, after)).startswith(said)
+
+
+def test_formulas_that_are_no_table() -> None:
+    text = ZYNQ.replace("minimize =", "formulas = 1\nminimize =")
+    first, last = text.index("[formulas]"), text.index("[limits]")
+    with pytest.raises(DiagnosticError) as caught:
+        space(text[:first] + text[last:])
+    assert str(caught.value).splitlines()[0] == (
+        "chips.toml:4:12: error: `formulas` must be a table, not an integer [wrong-type]"
+    )
 
 
 def test_all_mistakes_at_once() -> None:

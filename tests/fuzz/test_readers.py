@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from conformance.fuzz_readers import campaign as campaigns
+from conformance.fuzz_readers.campaign import campaign
+from conformance.fuzz_readers.mutate import of_bytes
+from conformance.fuzz_readers.readers import READERS, Reader
 from target_arch.diagnostics import DiagnosticError
-from tests.fuzz import campaign as campaigns
-from tests.fuzz.campaign import campaign
-from tests.fuzz.mutate import of_bytes
-from tests.fuzz.readers import READERS, Reader
 
 NEEDS = {"archive": "torch", "pt2": "torch"}
 

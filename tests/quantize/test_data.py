@@ -122,6 +122,12 @@ def test_places_that_are_no_data(tmp_path: Path) -> None:
         read_frames(tmp_path / "none.npz", None, ONE)
     said = "cannot be read: No such file or directory [wrong-input]"
     assert str(caught.value) == f"{tmp_path}/none.npz: error: {said}"
+    whole = tmp_path / "broken.npz"
+    np.savez(whole, x=np.zeros((4, 8), np.int8), y=np.zeros(4))
+    first, second = whole.read_bytes().rsplit(b"PK\x03\x04", 1)
+    whole.write_bytes(first + b"PK\x03\x05" + second)
+    with pytest.raises(DiagnosticError, match=r"broken\.npz: error: is not an \.npz file: Bad magic number"):
+        read_frames(whole, None, ONE)
     (tmp_path / "text.npz").write_text("no archive")
     with pytest.raises(DiagnosticError, match=r"text\.npz: error: is not an \.npz file: "):
         read_frames(tmp_path / "text.npz", None, ONE)

@@ -22,6 +22,7 @@ from target_arch.plan.workloads.workload import (
     Workload,
 )
 from target_arch.soc.faults import Path
+from target_arch.soc.files.presence import is_file
 from target_arch.soc.files.tables import TableDraft, named_tables, table_values
 from target_arch.soc.files.toml_file import document, placed, read_text
 from target_arch.soc.schema.fields import Key
@@ -114,9 +115,9 @@ class _Reading(TableDraft):
         values = table_values(path, table, _MODEL, self)
         times = {key: self._whole((*path, key), values[key]) for key in _TIMES if key in values}
         file = self.folder / values.get("file", "")
-        if "file" in values and not file.is_file():
+        if "file" in values and not is_file(file):
             self.fault("model-not-found", (*path, "file"), f"there is no file `{file}`")
-        if len(self.faults) > before:
+        if len(self.faults) > before or "period" not in times:
             return None
         timing = Timing(
             **{"deadline": times["period"], **times},

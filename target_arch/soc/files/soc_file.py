@@ -15,6 +15,7 @@ from target_arch.resources import soc_configs
 from target_arch.soc.faults import Fault
 from target_arch.soc.files.build import SocDraft, draft, schema_fault
 from target_arch.soc.files.cost_file import read_costs
+from target_arch.soc.files.presence import is_file
 from target_arch.soc.files.toml_file import document, placed, read_text
 from target_arch.soc.host_copies import with_host_copies
 from target_arch.soc.model import SoC
@@ -63,7 +64,7 @@ def with_costs(soc: SoC, folder: File, shown: str, text: str) -> SoC:
     if not soc.cost_file:
         return soc
     file = folder / soc.cost_file
-    if not file.is_file():
+    if not is_file(file):
         said = f"there is no cost file `{soc.cost_file}`"
         hint = "its path is relative to the folder of this file"
         fault = Fault(rule="no-cost-file", path=("cost", "file"), message=said, hint=hint)

@@ -164,6 +164,24 @@ def test_mistakes(
     assert str(caught.value) == said
 
 
+def test_a_model_that_is_no_table() -> None:
+    with pytest.raises(DiagnosticError) as caught:
+        parse_workload('schema = 1\n[model]\nkws = "kws.tflite"\n', "none.toml")
+    assert str(caught.value) == (
+        "none.toml:3:7: error: `kws` must be a table, not text [wrong-type]\n"
+        '    3 | kws = "kws.tflite"\n'
+        "      |       ^^^^^^^^^^^^"
+    )
+
+
+def test_a_name_that_is_too_long_for_a_file() -> None:
+    text = f'schema = 1\n[model.kws]\nfile = "{"x" * 300}"\nperiod = "1 s"\n'
+    with pytest.raises(DiagnosticError) as caught:
+        parse_workload(text, "none.toml")
+    said = f"none.toml:3:8: error: there is no file `{'x' * 300}` [model-not-found]"
+    assert str(caught.value).splitlines()[0] == said
+
+
 def test_a_file_without_models() -> None:
     with pytest.raises(DiagnosticError) as caught:
         parse_workload("schema = 1\n[model]\n", "none.toml")

@@ -179,6 +179,18 @@ def test_operators_of_another_domain(batch: int | str, tmp_path: Path) -> None:
     )
 
 
+def test_a_loop_of_another_domain_is_none(tmp_path: Path) -> None:
+    model = onnx_model(
+        [helper.make_node("Loop", ["", "", "x"], ["y"], domain="com.example")], {"x": (1, 4)}, {"y": (1, 4)}
+    )
+    model.opset_import.append(helper.make_opsetid("com.example", 1))
+    assert complaint(save(model, tmp_path / "m.onnx")) == (
+        "m.onnx: error: operator `Loop` is not supported [unsupported-operator]\n"
+        "m.onnx: note: `Loop` once, at `y`: no operator of `com.example` is known here\n"
+        "hint: replace it in the model, or split the model before it"
+    )
+
+
 def test_functions_of_the_model_are_no_unknown_domain(tmp_path: Path) -> None:
     model = onnx_model(
         [helper.make_node("Twice", ["x"], ["y"], domain="own")], {"x": ("N", 4)}, {"y": ("N", 4)}

@@ -138,3 +138,11 @@ def test_shapes_behind_a_refused_operator_are_not_held_against_others(guessed: b
     with pytest.raises(DiagnosticError) as caught:
         import_model(path)
     assert ("FULLY_CONNECTED" in str(caught.value)) is not guessed
+
+
+def test_a_signature_of_other_dimensions(kws: Patched, path: Path) -> None:
+    kws.element(kws.graph.Tensors(kws.graph.Inputs(0)), 7, -1, 3)
+    assert kws.complaint(path) == (
+        "m.tflite: error: the file is cut off or damaged: the signature of tensor `input_1` has other "
+        f"dimensions than its shape [model-damaged]\n{AGAIN}"
+    )

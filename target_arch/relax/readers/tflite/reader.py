@@ -99,7 +99,7 @@ def _check_indices(model: Any) -> None:
         graph = model.Subgraphs(number)
         tensors = graph.TensorsLength()
         for index in range(tensors):
-            _check_constant(model, graph.Tensors(index))
+            _check_tensor(model, graph.Tensors(index))
         for operator in _operators(graph):
             if operator.OpcodeIndex() >= model.OperatorCodesLength():
                 raise Damaged("an operator has a code that the model does not declare")
@@ -116,7 +116,9 @@ def _check_range(indices: list[int], first: int, count: int) -> None:
         raise Damaged("a tensor is named that the model does not have")
 
 
-def _check_constant(model: Any, tensor: Any) -> None:
+def _check_tensor(model: Any, tensor: Any) -> None:
+    if tensor.ShapeSignatureLength() not in (0, tensor.ShapeLength()):
+        raise Damaged(f"the signature of tensor `{_name(tensor)}` has other dimensions than its shape")
     if tensor.Buffer() >= model.BuffersLength():
         raise Damaged(f"tensor `{_name(tensor)}` has a buffer that the model does not have")
     length, size = model.Buffers(tensor.Buffer()).DataLength(), _HALF_BYTES.get(tensor.Type())

@@ -343,3 +343,12 @@ def test_nodes_that_are_no_trees_are_refused(tmp_path: Path) -> None:
     own = {**forest("target", (0,)), "n_targets": 1}
     own["nodes_truenodeids"][0] = 0
     assert "`it`: its nodes are no trees" in refused(model("TreeEnsembleRegressor", own), tmp_path)
+
+
+def test_a_forest_without_its_nodes(tmp_path: Path) -> None:
+    content = model("TreeEnsembleRegressor", {"n_targets": 1, "nodes_treeids": [0, 0]})
+    assert refused(content, tmp_path) == (
+        "/model.onnx: error: operator `TreeEnsembleRegressor` is not supported [unsupported-operator]\n"
+        "/model.onnx: note: `TreeEnsembleRegressor` once, at `it`: not with these attributes and operands\n"
+        "hint: replace it in the model, or split the model before it"
+    )

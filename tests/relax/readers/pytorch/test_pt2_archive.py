@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from conformance.fuzz_readers.corpus import exported_programs
 from target_arch.diagnostics import DiagnosticError
 from target_arch.relax.readers.pytorch.pt2_archive import Unsafe, plain_archive
 from target_arch.relax.readers.pytorch.torch_export import load_program
-from tests.fuzz.corpus import exported_programs
 
 Members = dict[str, bytes]
 MODEL, WEIGHTS = "m/models/model.json", "m/data/weights/model_weights_config.json"

@@ -7,6 +7,8 @@ import numpy as np
 from attrs import define, field
 from onnx import TensorProto, helper
 
+from target_arch.relax.readers.attempts import UNCLEAR
+from target_arch.relax.readers.frontend import FAILURES
 from target_arch.relax.readers.onnx.rewriting.graph import (
     OnnxGraph,
     TensorKind,
@@ -100,6 +102,9 @@ def replaced_by_bodies(graph: OnnxGraph, domain: str, bodies: Mapping[str, Calla
             body = _written(node, types, opset, read, bodies) if node.domain == domain else None
         except NotConverted as reason:
             graph.reasons[node.output[0]] = str(reason)
+            body = None
+        except FAILURES:  # attributes that are missing, or do not fit together
+            graph.reasons[node.output[0]] = UNCLEAR
             body = None
         if body is None:
             nodes.append(node)

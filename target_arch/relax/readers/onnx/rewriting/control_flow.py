@@ -12,6 +12,7 @@ import numpy as np
 from onnx import TensorProto, helper
 
 from target_arch.relax.readers.onnx.rewriting.graph import (
+    ONNX_DOMAINS,
     OnnxGraph,
     TensorKind,
     array_of,
@@ -47,6 +48,8 @@ def _is(one: Any, other: Any) -> bool:
 def _opened(
     graph: OnnxGraph, node: Any, constants: Mapping[str, Any], types: Mapping[str, TensorKind]
 ) -> list[Any] | None:
+    if node.domain not in ONNX_DOMAINS:
+        return None
     if node.op_type == "If" and node.input[0] in constants:
         wanted = "then_branch" if np.all(array_of(constants[node.input[0]])) else "else_branch"
         return _branch(graph, node, _attribute(node, wanted))
@@ -275,7 +278,7 @@ class Course:
 
     def deciding(self, node: Any) -> tuple[str, ...]:
         """The inputs that decide the course of a branch or loop; none where one has several elements."""
-        if node.op_type not in ("If", "Loop"):
+        if node.domain not in ONNX_DOMAINS or node.op_type not in ("If", "Loop"):
             return ()
         deciding = sorted(set(self._deciding(node.input[0])))
         if not deciding or not all(map(self._is_single, deciding)):

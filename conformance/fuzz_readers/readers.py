@@ -10,8 +10,10 @@ from typing import Any
 
 from attrs import frozen
 
+from conformance.fuzz_readers import corpus, mutate
+from conformance.fuzz_readers.onnx_graphs import of_onnx
+from conformance.fuzz_readers.tflite_graphs import of_tflite
 from target_arch.diagnostics import DiagnosticError
-from tests.fuzz import corpus, mutate
 
 
 @frozen(kw_only=True)
@@ -32,7 +34,10 @@ class Reader:
         try:
             self.read(path)
         except DiagnosticError as error:
-            str(error).encode(errors="backslashreplace")
+            text = str(error)
+            text.encode(errors="backslashreplace")
+            odd = {each for each in text if not each.isprintable()} - {"\n", "\t"}
+            assert not odd, f"a message has {sorted(odd)}"
             return False
         return True
 
@@ -98,6 +103,31 @@ def _array(path: Path) -> object:
     return read_tensor(path, TensorEntry(name="x", dtype="int8", shape=(1, 8), bytes=8, buffer="x@sram"))
 
 
+def _workload(path: Path) -> object:
+    from target_arch.plan.workloads.workload_file import read_workload
+
+    _beside(path)
+    return str(read_workload(path))
+
+
+def _space(path: Path) -> object:
+    from target_arch.explore.space_file import read_space
+
+    _beside(path)
+    return str(read_space(path))
+
+
+def _beside(path: Path) -> None:
+    for name in ("kws.tflite", "vww.tflite"):
+        (path.parent / name).touch()
+
+
+def _arrays(path: Path) -> object:
+    from target_arch.run.execute.tensors import read_archive
+
+    return read_archive(path, "data is")
+
+
 def _archive(path: Path) -> object:
     from target_arch.relax.readers.pytorch.pt2_archive import NoProgram, Unsafe, plain_archive
 
@@ -114,7 +144,18 @@ def _model(path: Path) -> object:
 
 
 _EVERY = (
-    Reader(name="soc", file="a.toml", seeds=corpus.soc_files, mutate=mutate.of_text, read=_soc, sample=150),
+    Reader(name="soc", file="a.toml", seeds=corpus.soc_files, mutate=mutate.of_toml, read=_soc, sample=150),
+    Reader(
+        name="workload",
+        file="a.toml",
+        seeds=corpus.workload_files,
+        mutate=mutate.of_toml,
+        read=_workload,
+        sample=200,
+    ),
+    Reader(
+        name="space", file="a.toml", seeds=corpus.space_files, mutate=mutate.of_toml, read=_space, sample=100
+    ),
     Reader(
         name="cost", file="a.json", seeds=corpus.cost_files, mutate=mutate.of_json, read=_costs, sample=500
     ),
@@ -124,7 +165,7 @@ _EVERY = (
         seeds=corpus.manifests,
         mutate=mutate.of_json,
         read=_manifest,
-        sample=200,
+        sample=60,
     ),
     Reader(
         name="tuning",
@@ -137,17 +178,26 @@ _EVERY = (
     Reader(
         name="target", file="a.txt", seeds=corpus.targets, mutate=mutate.of_text, read=_target, sample=500
     ),
-    Reader(name="npy", file="a.npy", seeds=corpus.arrays, mutate=mutate.of_bytes, read=_array, sample=500),
     Reader(
-        name="onnx", file="a.onnx", seeds=corpus.onnx_models, mutate=mutate.of_onnx, read=_model, sample=30
+        name="npz", file="a.npz", seeds=corpus.archives, mutate=mutate.of_archive, read=_arrays, sample=300
+    ),
+    Reader(name="npy", file="a.npy", seeds=corpus.arrays, mutate=mutate.of_bytes, read=_array, sample=500),
+    Reader(name="onnx", file="a.onnx", seeds=corpus.onnx_models, mutate=of_onnx, read=_model, sample=60),
+    Reader(
+        name="onnx-ml",
+        file="a.onnx",
+        seeds=corpus.classical_models,
+        mutate=of_onnx,
+        read=_model,
+        sample=30,
     ),
     Reader(
         name="tflite",
         file="a.tflite",
         seeds=corpus.tflite_models,
-        mutate=mutate.of_bytes,
+        mutate=of_tflite,
         read=_model,
-        sample=30,
+        sample=60,
     ),
     Reader(
         name="archive",

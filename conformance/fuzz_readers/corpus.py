@@ -3,6 +3,7 @@
 import io
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -18,7 +19,7 @@ _SMALL = ("mcu_m7", "quad_conv")
 
 def soc_files() -> Sequence[bytes]:
     """Two shipped files, and the test of odd spellings."""
-    odd = Path(__file__).parents[1] / "soc" / "odd.toml"
+    odd = Path(__file__).parents[2] / "tests" / "soc" / "odd.toml"
     return [(_SOC / f"{name}.toml").read_bytes() for name in _SMALL] + [odd.read_bytes()]
 
 
@@ -38,13 +39,81 @@ def cost_files() -> Sequence[bytes]:
     return [json.dumps(one, indent=1).encode(), b'{"schema": 1}']
 
 
-def manifests() -> Sequence[bytes]:
-    """Of one model on a host, of one on a DSP with every table, of two models."""
-    from target_arch.emit import MANIFEST
-    from tests import tiny_plans
+def workload_files() -> Sequence[bytes]:
+    """Every key; the files that they name are beside them."""
+    two = """schema = 1
+margin = 0.5
+overhead = "2 us"
+[model.kws]
+file = "kws.tflite"
+period = "33 ms"
+deadline = "30 ms"
+offset = "1 ms"
+jitter = "500 us"
+overload = "drop_oldest"
+priority = 3
+[model.vww]
+file = "vww.tflite"
+on = "demand"
+period = "66 ms"
+priority = 2
+"""
+    table = 'schema = 1\nschedule = "table"\n[model.kws]\nfile = "kws.tflite"\nperiod = "1 s"\n'
+    return [two.encode(), table.encode()]
 
-    plans = (tiny_plans.on_host(), tiny_plans.on_dsp())
-    plain = [_shorter(tiny_plans.bundle(inputs).files[MANIFEST]) for inputs in plans]
+
+def space_files() -> Sequence[bytes]:
+    """Every table; the model that they name is beside them."""
+    zynq = """schema = 1
+soc = "zynq_edge"
+minimize = ["latency", "price"]
+where = ["tcm <= sram"]
+[model.digits]
+file = "kws.tflite"
+[vary.tcm]
+key = "memory.dsp_tcm.size"
+from = "32 KiB"
+to = "128 KiB"
+factor = 2
+[vary.sram]
+key = "memory.sram.size"
+values = ["1 KiB", "64 KiB"]
+[vary.bus]
+key = ["copy[2].bandwidth", "copy[3].bandwidth"]
+values = ["100 MB/s", "400 MB/s"]
+[ties]
+"target_arch.dsp_cpu.clock" = "bus"
+[formulas]
+price = "0.01 * (memory.sram.size + tcm) / 1024 + 2 ** 2"
+[limits]
+"digits.latency" = "1 s"
+"""
+    two = """schema = 1
+soc = ["zynq_edge", "mcu_m7"]
+minimize = "latency"
+[model.digits]
+file = ["kws.tflite", "vww.tflite"]
+[vary.mode]
+values = ["default", "ddr_only"]
+[vary.optimize]
+values = ["speed", "memory"]
+"""
+    return [zynq.encode(), two.encode()]
+
+
+def manifests() -> Sequence[bytes]:
+    """Of one model on an emulated board, of one with weights as a file, of one with every table, of two."""
+    from target_arch.emit import MANIFEST
+    from target_arch.pipeline import CompileRequest, ModelsRequest, compile_models
+    from target_arch.resources import examples
+    from target_arch.soc import read_soc
+
+    plain = []
+    model = examples() / "digits" / "digits_int8.onnx"
+    for soc, port, form in (("mcu_m7", "qemu_mps2", "text"), ("zynq_edge", "host", "file")):
+        request = CompileRequest(model_path=model, soc=read_soc(soc), port=port, constants=form)
+        made = compile_models(ModelsRequest(models=(request,)))
+        plain.append(_shorter(made.bundle.files[MANIFEST]))
     one = {**json.loads(plain[1]), **_FURTHER}
     full = {**one, "models": [{**one["models"][0], **_OF_MODEL}]}
     pools = {name: {**pool, "peaks": {"a": 8, "b": 8}} for name, pool in full["pools"].items()}
@@ -159,7 +228,68 @@ def arrays() -> Sequence[bytes]:
     return made
 
 
+def archives() -> Sequence[bytes]:
+    """`.npz` files as numpy writes them, packed or not."""
+    made = []
+    for save in (np.savez, np.savez_compressed):
+        buffer = io.BytesIO()
+        save(buffer, x=np.zeros((4, 8), np.int8), labels=np.arange(4))
+        made.append(buffer.getvalue())
+    return made
+
+
 def onnx_models() -> Sequence[bytes]:
+    """Small models of our own, and those of ONNX's tests of operators."""
+    return [*_plain_onnx(), *_operators_of_onnx(classical=False)]
+
+
+def classical_models() -> Sequence[bytes]:
+    """ONNX's tests of the operators of classical learning, and a forest."""
+    return [*_operators_of_onnx(classical=True), _forest()]
+
+
+def _operators_of_onnx(*, classical: bool) -> Sequence[bytes]:
+    """One model of each form of test, without those of more than 20,000 B."""
+    from conformance.onnx_node_tests import cases
+
+    models = (case.model.SerializeToString() for case in cases() if _is_classical(case.model) == classical)
+    return [model for model in models if len(model) <= 20_000]
+
+
+def _is_classical(model: Any) -> bool:
+    return any(node.domain == "ai.onnx.ml" for node in model.graph.node)
+
+
+def _forest() -> bytes:
+    """Two trees of two leaves each."""
+    from onnx import TensorProto, helper
+
+    tree = {
+        "nodes_treeids": [0, 0, 0, 1, 1, 1],
+        "nodes_nodeids": [0, 1, 2, 0, 1, 2],
+        "nodes_featureids": [1, 0, 0, 0, 0, 0],
+        "nodes_values": [0.5, 0.0, 0.0, -1.0, 0.0, 0.0],
+        "nodes_modes": ["BRANCH_LEQ", "LEAF", "LEAF"] * 2,
+        "nodes_truenodeids": [1, 0, 0, 1, 0, 0],
+        "nodes_falsenodeids": [2, 0, 0, 2, 0, 0],
+        "target_treeids": [0, 0, 1, 1],
+        "target_nodeids": [1, 2, 1, 2],
+        "target_ids": [0, 0, 0, 0],
+        "target_weights": [1.0, 2.0, 3.0, 4.0],
+        "n_targets": 1,
+    }
+    node = helper.make_node("TreeEnsembleRegressor", ["x"], ["y"], domain="ai.onnx.ml", **tree)
+    graph = helper.make_graph(
+        [node],
+        "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, (1, 2))],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, (1, 1))],
+    )
+    versions = [helper.make_opsetid("", 18), helper.make_opsetid("ai.onnx.ml", 3)]
+    return bytes(helper.make_model(graph, opset_imports=versions, ir_version=9).SerializeToString())
+
+
+def _plain_onnx() -> Sequence[bytes]:
     """One for each way through the reader: plain, quantized, joined, with shapes as constants."""
     from onnx import TensorProto, helper, numpy_helper
 
@@ -201,6 +331,18 @@ def onnx_models() -> Sequence[bytes]:
 
 
 def tflite_models() -> Sequence[bytes]:
+    """Files of our own, and one of each operator and element type that is compared with LiteRT."""
+    from conformance.tflite_operators import CASES, Variant
+
+    made = list(_plain_tflite())
+    for number, code in enumerate(CASES):
+        for dtype in ("float32", "int8", "int16"):
+            with suppress(Exception):  # not every operator has every type
+                made.append(Variant(code=code, dtype=dtype, seed=number).content())
+    return made
+
+
+def _plain_tflite() -> Sequence[bytes]:
     """An int8 convolution and a sum, and a float concatenation."""
     from target_arch.backends.ethos_u.tflite_file import Subgraph, SubgraphOperator, tflite_bytes
     from target_arch.plan.model import Quantization, Tensor

@@ -9,6 +9,7 @@ import io
 import json
 import random
 import struct
+import tomllib
 import zipfile
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -86,70 +87,28 @@ def of_json(seeds: Sequence[bytes], number: int) -> bytes:
     return json.dumps(value, separators=draw.choice(_SEPARATORS)).encode()
 
 
-_OPERATORS = (
-    "Add", "AveragePool", "Clip", "Concat", "Conv", "ConvTranspose", "Flatten", "Gather", "Gemm", "If",
-    "MatMul", "MaxPool", "Pad", "ReduceMean", "Relu", "Reshape", "Resize", "Shape", "Slice", "Softmax",
-    "Split", "Squeeze", "Transpose", "Unsqueeze", "Where", "LSTM", "Expand", "Tile", "Cast", "Constant",
-    "TopK", "NoSuchOperator",
-)  # fmt: skip
-
-
-def of_onnx(seeds: Sequence[bytes], number: int) -> bytes:
-    """Most changes are of names, operators, shapes, types and attributes of the graph."""
-    import onnx
-
+def of_toml(seeds: Sequence[bytes], number: int) -> bytes:
+    """Half of the mutants have values, keys and tables changed, and each table in one line."""
     draw = random.Random(number)
-    if draw.random() < 0.3:
-        return of_bytes(seeds, number)
-    model = onnx.load_model_from_string(draw.choice(seeds))
-    for _ in range(draw.choice((1, 1, 1, 2, 3, 6))):
-        _change_graph(model.graph, draw)
-    return bytes(model.SerializeToString())
-
-
-def _change_graph(graph: Any, draw: random.Random) -> None:
-    names = [*(name for node in graph.node for name in (*node.input, *node.output)), "", "x", "none"]
-    node = draw.choice(graph.node) if graph.node else graph.node.add()
-    match draw.randrange(9):
-        case 0 if node.input:
-            node.input[draw.randrange(len(node.input))] = draw.choice(names)
-        case 1:
-            node.input.append(draw.choice(names))
-        case 2 if node.input:
-            del node.input[draw.randrange(len(node.input))]
-        case 3 if node.output:
-            node.output[draw.randrange(len(node.output))] = draw.choice(names)
-        case 4:
-            node.op_type = draw.choice(_OPERATORS)
-        case 5:
-            _change_attribute(node, draw)
-        case 6 if graph.initializer:
-            _change_tensor(draw.choice(graph.initializer), draw)
-        case 7:
-            kind = draw.choice([*graph.input, *graph.output]).type.tensor_type
-            kind.elem_type = draw.choice((0, 1, 2, 3, 6, 7, 8, 9, 10, 11, 16, 99))
-        case _:
-            kind = draw.choice([*graph.input, *graph.output]).type.tensor_type
-            kind.shape.dim.add().dim_value = draw.choice((0, 1, 2, 3, -1, 2**31, 2**62))
-
-
-def _change_attribute(node: Any, draw: random.Random) -> None:
-    attribute = draw.choice(node.attribute) if node.attribute else node.attribute.add()
-    numbers = (0, 1, 2, -1, -2, 7, 2**31, -(2**63), 2**62)
-    attribute.name = attribute.name or draw.choice(
-        ("axis", "pads", "kernel_shape", "strides", "group", "perm", "to")
-    )
-    attribute.type = attribute.type or draw.choice((2, 7))
-    attribute.i = draw.choice(numbers)
-    if attribute.type == 7:
-        attribute.ints[:] = [draw.choice(numbers) for _ in range(draw.randrange(6))]
-
-
-def _change_tensor(tensor: Any, draw: random.Random) -> None:
     if draw.random() < 0.5:
-        tensor.dims[:] = [draw.choice((0, 1, 2, 3, -1, 2**40)) for _ in range(draw.randrange(5))]
-    else:
-        tensor.data_type = draw.choice((0, 1, 2, 3, 6, 7, 8, 9, 10, 11, 16, 99))
+        return of_text(seeds, number)
+    value = json.loads(json.dumps(tomllib.loads(draw.choice(seeds).decode()), default=str))
+    for _ in range(draw.choice((1, 1, 1, 2, 3, 6))):
+        value = _changed_json(value, draw)
+    table = value if isinstance(value, dict) else {"value": value}
+    lines = (f"{_toml(str(key))} = {_toml(each)}" for key, each in table.items())
+    return "\n".join(lines).encode(errors="surrogatepass")
+
+
+def _toml(value: Any) -> str:
+    """A value in the notation of TOML, which is that of JSON but for tables, no value and odd numbers."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_toml(str(key))} = {_toml(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    if isinstance(value, float) or value is None:
+        return str(value)
+    return str(value) if isinstance(value, int) and abs(value) > 2**70 else json.dumps(value)
 
 
 def of_archive(seeds: Sequence[bytes], number: int) -> bytes:

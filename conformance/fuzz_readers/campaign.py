@@ -6,7 +6,7 @@ import select
 import signal
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from mmap import mmap
 from pathlib import Path
@@ -15,12 +15,14 @@ from types import FrameType
 
 from attrs import frozen
 
-from tests.fuzz.readers import Reader
+from conformance.fuzz_readers.readers import Reader
 
 SECONDS = 20
 """An execution that takes longer is a finding."""
-MEMORY = 6 * 2**30
-"""Bytes of data that the process may have; more is a finding (MemoryError, or a signal)."""
+_WARM = 20
+"""About so many seeds are read before the first mutant."""
+MEMORY = 2 * 2**30
+"""Bytes of data that an execution may take; more is a finding (MemoryError, or a signal)."""
 
 
 @frozen(kw_only=True)
@@ -40,8 +42,10 @@ class Result:
     findings: tuple[Finding, ...]
 
 
-def campaign(reader: Reader, numbers: range, findings: int = 20) -> Result:
-    """Read these mutants; ends early after so many findings."""
+def campaign(
+    reader: Reader, numbers: range, findings: int = 20, said: Callable[[Finding], None] = lambda finding: None
+) -> Result:
+    """Read these mutants; ends early after so many findings, each of which is `said` at once."""
     shared, seeds = mmap(-1, 16), _seeds(reader)
     found: list[Finding] = []
     accepted, at = 0, numbers.start
@@ -50,6 +54,7 @@ def campaign(reader: Reader, numbers: range, findings: int = 20) -> Result:
         _put(shared, 8, 0)
         for what in _in_child(reader, seeds, range(at, numbers.stop), shared):
             found.append(Finding(number=_get(shared, 0), what=what))
+            said(found[-1])
         accepted += _get(shared, 8)
         at = _get(shared, 0) + 1
     return Result(executions=at - numbers.start, accepted=accepted, findings=tuple(found))
@@ -92,15 +97,15 @@ def _watch(process: int, answers: int, shared: mmap) -> None:
 def _child(reader: Reader, seeds: Sequence[bytes], numbers: range, shared: mmap, outgoing: int) -> None:
     """Reads mutants until one is a finding; never returns."""
     try:
-        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         signal.signal(signal.SIGALRM, _too_long)
         nowhere = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(nowhere, stream)
         with TemporaryDirectory(dir=_memory_folder()) as name:
-            for content in seeds:  # imports what it needs, which is not what is measured
+            for content in seeds[:: max(len(seeds) // _WARM, 1)]:  # imports, which are not what is measured
                 reader.accepts(content, Path(name))
+            _limit_memory()
             for number in numbers:
                 _put(shared, 0, number)
                 signal.alarm(SECONDS)
@@ -114,6 +119,13 @@ def _child(reader: Reader, seeds: Sequence[bytes], numbers: range, shared: mmap,
         own = [frame for frame in frames if "target_arch" in frame.filename] or frames
         os.write(outgoing, f"{lines} ({Path(own[-1].filename).name}:{own[-1].lineno})".encode())
         os._exit(1)
+
+
+def _limit_memory() -> None:
+    """Let the process take so many bytes more than it has."""
+    status = Path("/proc/self/status").read_text()
+    used = next(int(line.split()[1]) << 10 for line in status.splitlines() if line.startswith("VmData"))
+    resource.setrlimit(resource.RLIMIT_DATA, (used + MEMORY, used + MEMORY))
 
 
 def _memory_folder() -> str | None:

@@ -1,4 +1,9 @@
-"""`python -m tests.fuzz [READER…] [--executions N] [--start N]`: read mutants, print what was found.
+"""Read mutants, and print each finding when it comes.
+
+    python -m conformance.fuzz_readers [READER…] [--executions N] [--start N] [--keep FOLDER]
+
+A finding is an exception other than a message, a message with characters that no terminal prints, a signal,
+more than 20 s, or more than 2 GiB.
 
 `--keep FOLDER` writes the mutants of all findings there; `--start 1234 --executions 1` reads one of them.
 Exit code 1 where there is a finding.
@@ -9,8 +14,8 @@ import sys
 import time
 from pathlib import Path
 
-from tests.fuzz.campaign import campaign
-from tests.fuzz.readers import READERS
+from conformance.fuzz_readers.campaign import Finding, campaign
+from conformance.fuzz_readers.readers import READERS
 
 
 def main() -> int:
@@ -31,18 +36,20 @@ def main() -> int:
 
 def _run(name: str, numbers: range, keep: Path | None) -> int:
     reader, start = READERS[name], time.monotonic()
-    found = campaign(reader, numbers)
+
+    def said(finding: Finding) -> None:
+        print(f"  {name} mutant {finding.number}: {finding.what}", flush=True)
+        if keep is not None:
+            keep.mkdir(parents=True, exist_ok=True)
+            (keep / f"{name}-{finding.number}").write_bytes(reader.mutate(reader.seeds(), finding.number))
+
+    found = campaign(reader, numbers, said=said)
     seconds, last = time.monotonic() - start, numbers.start + found.executions - 1
     print(
         f"{name}: {found.executions:,} executions, {found.accepted:,} accepted, "
         f"{len(found.findings)} findings, {seconds:.0f} s, mutants {numbers.start} to {last}",
         flush=True,
     )
-    for finding in found.findings:
-        print(f"  mutant {finding.number}: {finding.what}", flush=True)
-        if keep is not None:
-            keep.mkdir(parents=True, exist_ok=True)
-            (keep / f"{name}-{finding.number}").write_bytes(reader.mutate(reader.seeds(), finding.number))
     return len(found.findings)
 
 
