@@ -69,7 +69,8 @@ class ModelOutcome:
     @typed_arguments
     def explain(self, operator: str) -> Shown[Choice]:
         """Why an operator (by id) is where it is and nowhere else. DiagnosticError for an unknown one."""
-        (found,) = explained(self.stages.graph, [operator])
+        whole = self.stages.whole if operator in self.stages.division else None
+        (found,) = explained(whole or self.stages.graph, [operator])
         return found
 
     def text(self, stage: str) -> str:

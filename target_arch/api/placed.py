@@ -5,12 +5,13 @@ from functools import partial
 from pathlib import Path
 from typing import Unpack
 
-from attrs import field, frozen
+from attrs import asdict, field, frozen
 
 from target_arch.api.model_file import Model, model_file
 from target_arch.api.options import CompileOptions, requested
 from target_arch.api.shown import Shown
 from target_arch.emit.manifest import execution_entry, placement_entry
+from target_arch.plan.division import Divide, ShareChoice, ShareRun
 from target_arch.plan.partitions import Candidate, Choice, Partition, PartitionGraph
 from target_arch.plan.printed import text
 from target_arch.plan.printed.reasoning import changes_to, require_operators
@@ -24,6 +25,8 @@ class Partitioning:
 
     graph: PartitionGraph
     soc: SoC = field(repr=False)
+    shares: tuple[ShareChoice, ...] = field(default=(), repr=False)
+    """Of operators that were asked for and may be divided, the run with other shares."""
 
     @property
     def operators(self) -> tuple[str, ...]:
@@ -37,7 +40,7 @@ class Partitioning:
 
     def explain_all(self, operators: Sequence[str]) -> list[Shown[Choice]]:
         """As `explain`, of several operators; DiagnosticError with every unknown one."""
-        return explained(self.graph, operators)
+        return explained(self.graph, operators, self.shares)
 
     def to_json(self) -> dict[str, object]:
         """The partitions, the estimates of the placement and the simulated run, as in a manifest."""
@@ -65,28 +68,34 @@ def partition(
     **options: Unpack[CompileOptions],
 ) -> Partitioning:
     """Place the operators of a model; options and errors as those of `compile`. Explanations of the operators
-    in `runs_of` also have the run that each other place would give.
+    in `runs_of` also have the run that each other place would give; and with `divide="auto"`, for which all
+    is lowered, the run with other shares.
     """
     with model_file(model) as file:
         request = requested(file, soc, options)
-        from target_arch.pipeline import explain_model
+        from target_arch.pipeline import explain_model, explain_shares
 
-        return Partitioning(graph=explain_model(request, runs_of), soc=request.soc)
+        graph, divided = explain_model(request, runs_of), request.divide is Divide.AUTO and runs_of
+        shares = explain_shares(request, runs_of) if divided else ()
+        return Partitioning(graph=graph, soc=request.soc, shares=shares)
 
 
-def explained(graph: PartitionGraph, operators: Sequence[str]) -> list[Shown[Choice]]:
+def explained(
+    graph: PartitionGraph, operators: Sequence[str], shares: Sequence[ShareChoice] = ()
+) -> list[Shown[Choice]]:
     """The choices that were made for operators. DiagnosticError with every one that the model lacks."""
     require_operators(operators, graph.model, "explain")
-    return [_explained(graph, operator) for operator in operators]
+    divided = {each.operator: each for each in shares}
+    return [_explained(graph, operator, divided.get(operator)) for operator in operators]
 
 
-def _explained(graph: PartitionGraph, operator: str) -> Shown[Choice]:
+def _explained(graph: PartitionGraph, operator: str, shares: ShareChoice | None) -> Shown[Choice]:
     choice = graph.choice(operator)
     return Shown(
         title=f"{operator} on {choice.instance}: {choice.reason}",
         value=choice,
-        text=text.explanation(graph, operator),
-        json=partial(_choice, choice),
+        text=text.explanation(graph, operator) + ("" if shares is None else text.share_choice(shares)),
+        json=partial(_choice, choice, shares),
     )
 
 
@@ -97,14 +106,29 @@ def _partition(part: Partition, soc: SoC) -> dict[str, object]:
     return {**about, "target_arch": soc.instance(part.instance).arch.name}
 
 
-def _choice(choice: Choice) -> dict[str, object]:
+def _choice(choice: Choice, shares: ShareChoice | None) -> dict[str, object]:
     changes = changes_to(choice)
     candidates = [
         {**_candidate(candidate), "change": changes.get(candidate.instance)}
         for candidate in choice.candidates
     ]
     about = {"operator": choice.operator, "instance": choice.instance, "reason": choice.reason}
-    return {**about, "way": choice.way, "candidates": candidates}
+    division = None if shares is None else _division(shares)
+    return {**about, "way": choice.way, "candidates": candidates, "division": division}
+
+
+def _division(shares: ShareChoice) -> dict[str, object]:
+    return {
+        "axis": shares.axis,
+        "extent": shares.extent,
+        **_shares(shares.chosen),
+        "others": [_shares(each) for each in shares.others],
+    }
+
+
+def _shares(tried: ShareRun) -> dict[str, object]:
+    shares = () if tried.cut is None else tried.cut.shares
+    return {"shares": [asdict(each) for each in shares], "run": tried.run}
 
 
 def _candidate(candidate: Candidate) -> dict[str, object]:

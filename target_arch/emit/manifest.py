@@ -8,7 +8,7 @@ from attrs import asdict
 from target_arch.backend.port import PortKind
 from target_arch.emit.build.libraries import described, libraries
 from target_arch.emit.build.machine import machine_of, toolchain
-from target_arch.emit.manifest_operators import operator_entries
+from target_arch.emit.manifest_operators import divided_entries, operator_entries
 from target_arch.emit.model.inputs import EmitInputs, Member
 from target_arch.emit.model.naming import describe
 from target_arch.plan.execution import Activity, Execution
@@ -138,6 +138,7 @@ def _model(soc: SoC, member: Member, timed: TimedTasks | None) -> ModelEntry:
         timing=None if timed is None else timing_entry(timed, member.name),
         options=member.options,
         objective=objective_entry(lowered.graph),
+        divided=divided_entries(lowered),
     )
 
 

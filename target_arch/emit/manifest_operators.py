@@ -5,11 +5,14 @@ from collections.abc import Mapping
 from attrs import asdict
 
 from target_arch.plan.division import SliceOf
+from target_arch.plan.lowered import Lowered
 from target_arch.plan.manifest.operators import (
     CandidateEntry,
     CopyEntry,
     CostEntry,
+    DividedEntry,
     OperatorEntry,
+    ShareEntry,
     SliceEntry,
 )
 from target_arch.plan.model import Model, Operator
@@ -40,6 +43,27 @@ def _operator(model: Model, operator: Operator, choice: Choice | None) -> Operat
         candidates=() if choice is None else _candidates(choice),
         slice_of=_slice(model.slices.get(operator.id)),
         link_of=model.links.get(operator.id, ""),
+    )
+
+
+def divided_entries(lowered: Lowered) -> tuple[DividedEntry, ...] | None:
+    """One entry per divided operator, in the order of the model; None where none is divided."""
+    if lowered.whole is None:
+        return None
+    shares: dict[str, list[ShareEntry]] = {}
+    for id, part in lowered.model.slices.items():
+        where = lowered.graph.choice(id).instance
+        share = ShareEntry(slice=id, instance=where, start=part.start, stop=part.stop)
+        shares.setdefault(part.operator, []).append(share)
+    axes = {part.operator: part.axis for part in lowered.model.slices.values()}
+    return tuple(
+        DividedEntry(
+            whole=entry,
+            axis=axes[entry.id],
+            shares=tuple(sorted(shares[entry.id], key=lambda share: share.start)),
+        )
+        for entry in operator_entries(lowered.whole.model, lowered.whole)
+        if entry.id in shares
     )
 
 

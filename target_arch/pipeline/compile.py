@@ -48,7 +48,7 @@ from target_arch.pipeline.resolve import (
 )
 from target_arch.pipeline.reuse import Imported, ModelKey, Reuse
 from target_arch.pipeline.workloads import answered, first_spans, require_workload, tasks_of
-from target_arch.plan.division import Divide
+from target_arch.plan.division import Divide, ShareChoice
 from target_arch.plan.lowered import Lowered
 from target_arch.plan.memory import IoOwner
 from target_arch.plan.model import Model
@@ -68,6 +68,7 @@ from target_arch.stages.check.meaning.check import check_imported
 from target_arch.stages.check.models import check_models
 from target_arch.stages.check.stacks import check_stacks
 from target_arch.stages.division.choose import divided_where_faster
+from target_arch.stages.division.explained import share_choices
 from target_arch.stages.division.graphs import DividedGraphs, as_placed
 from target_arch.stages.errors import DoesNotFitError, PlacementError
 from target_arch.stages.lowering.ladder import lower_in_order
@@ -354,6 +355,21 @@ def partition_model(request: CompileRequest) -> PartitionGraph:
 def explain_model(request: CompileRequest, operators: Collection[str]) -> PartitionGraph:
     """As `partition_model`; candidates of these operators have the run if the operator went there."""
     return _placed(request, operators)
+
+
+def explain_shares(request: CompileRequest, operators: Collection[str]) -> tuple[ShareChoice, ...]:
+    """Of operators of the model that may be divided, the expected run with other shares of each alone. Raises
+    as `compile_model` does: everything is lowered.
+    """
+    prepared = prepare(request)
+    lowered = plan(prepared, request.soc)
+    graphs = DividedGraphs(
+        base=lowered.whole or lowered.graph,
+        setting=_setting(prepared.request, prepared.backends),
+        backends=prepared.backends,
+        rules=rules(request),
+    )
+    return tuple(share_choices(lowered.division, graphs, operators))
 
 
 def _placed(request: CompileRequest, operators: Collection[str]) -> PartitionGraph:

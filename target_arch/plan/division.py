@@ -57,9 +57,6 @@ class Share:
         """The places along the axis of the division."""
         return range(self.start, self.stop)
 
-    def __str__(self) -> str:
-        return f"{self.stop - self.start} on {self.instance}"
-
 
 @frozen(kw_only=True)
 class Cut:
@@ -72,7 +69,46 @@ class Cut:
     shares: tuple[Share, ...]
 
     def __str__(self) -> str:
-        return f"{self.operator} along axis {self.axis}: {', '.join(map(str, self.shares))}"
+        return f"{self.operator} along axis {self.axis}: {self.words}"
+
+    @property
+    def words(self) -> str:
+        """Places by instance, as 6 on `dsp_cpu`, 2 in 2 slices on `host_cpu`."""
+        lengths: dict[str, list[int]] = {}
+        for share in self.shares:
+            lengths.setdefault(share.instance, []).append(len(share.places))
+        return ", ".join(
+            f"{sum(each)}{f' in {len(each)} slices' if len(each) > 1 else ''} on `{instance}`"
+            for instance, each in lengths.items()
+        )
+
+
+@frozen(kw_only=True)
+class ShareRun:
+    """The seconds of the expected run with an operator in these shares, or whole without any. `run` is None
+    where an instance does not take its share.
+    """
+
+    cut: Cut | None
+    run: float | None
+
+    @property
+    def words(self) -> str:
+        """The shares as text."""
+        return "whole" if self.cut is None else self.cut.words
+
+
+@frozen(kw_only=True)
+class ShareChoice:
+    """An operator that may be divided along `axis`, which has `extent` places: the run as it is, and with
+    other shares of this operator alone.
+    """
+
+    operator: str
+    axis: int
+    extent: int
+    chosen: ShareRun
+    others: tuple[ShareRun, ...]
 
 
 Division = Mapping[str, Cut]

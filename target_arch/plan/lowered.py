@@ -9,6 +9,7 @@ from enum import StrEnum
 from attrs import evolve, field, frozen
 
 from target_arch.plan.costs_used import CostsUsed
+from target_arch.plan.division import Cut, Division, Share
 from target_arch.plan.execution import Execution
 from target_arch.plan.frames import FramePipeline
 from target_arch.plan.kernels import Kernel
@@ -77,6 +78,8 @@ class Lowered:
     costs: CostsUsed | None = None
     """Where the costs come from; None where all are estimates of backends."""
     frames: FramePipeline | None = field(default=None, repr=False)
+    whole: PartitionGraph | None = field(default=None, repr=False)
+    """The placed model before operators of it were divided; None where none is."""
 
     @property
     def memory(self) -> MemoryPlan:
@@ -105,6 +108,20 @@ class Lowered:
         kinds = {buffer.name: buffer.kind for buffer in self.plan.buffers}
         copies = (step for step in self.steps.steps if isinstance(step, Copy))
         return any(kinds[copy.source.of] is BufferKind.CONSTANT for copy in copies)
+
+    @property
+    def division(self) -> Division:
+        """The operators that are divided, with their shares in the order of places."""
+        slices = self.graph.model.slices
+        shares: dict[str, list[Share]] = {}
+        for id, part in slices.items():
+            share = Share(instance=self.graph.choice(id).instance, start=part.start, stop=part.stop)
+            shares.setdefault(part.operator, []).append(share)
+        axes = {part.operator: part.axis for part in slices.values()}
+        return {
+            id: Cut(operator=id, axis=axes[id], shares=tuple(sorted(each, key=lambda share: share.start)))
+            for id, each in shares.items()
+        }
 
     @property
     def model(self) -> Model:

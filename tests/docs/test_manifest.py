@@ -42,7 +42,14 @@ from target_arch.plan.manifest.model import (
     TimingSpan,
     TuningEntry,
 )
-from target_arch.plan.manifest.operators import CandidateEntry, OperatorEntry, PartitionEntry, SliceEntry
+from target_arch.plan.manifest.operators import (
+    CandidateEntry,
+    DividedEntry,
+    OperatorEntry,
+    PartitionEntry,
+    ShareEntry,
+    SliceEntry,
+)
 from target_arch.plan.manifest.verification import FloatsEntry, LayerEntry, LayersEntry, VerificationEntry
 from target_arch.plan.manifest.weights import WeightEntry, WeightsFileEntry
 from target_arch.plan.memory import BufferKind
@@ -70,6 +77,8 @@ PARTS: dict[str, Any] = {
     "### `operators[]`": OperatorEntry,
     "### `operators[].candidates[]`": CandidateEntry,
     "### `operators[].slice_of`": SliceEntry,
+    "### `divided[]`": DividedEntry,
+    "### `divided[].shares[]`": ShareEntry,
     "### `partitions[]`": PartitionEntry,
     "### `lowering_order[]`": SlotEntry,
     "### `placement`": PlacementEntry,

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 from attrs import asdict, evolve
 
+import target_arch
+from target_arch.api.placed import partition
 from target_arch.api.views.times import measured
 from target_arch.pipeline import CompileRequest, compile_model
 from target_arch.pipeline.compilation import CompiledModel
@@ -69,9 +71,7 @@ def test_the_manifest_says_what_is_a_slice_of_what(divided: CompiledModel) -> No
     entries = {entry.id: entry for entry in divided.manifest.operators}
     for id, part in divided.model.slices.items():
         assert entries[id].slice_of == SliceEntry(**asdict(part))
-        assert entries[id].reason.startswith(
-            f"{len(part.places)} places of `{part.operator}`, which is divided"
-        )
+        assert f" of `{part.operator}`, which is divided: " in entries[id].reason
     assert {id: entries[id].link_of for id in divided.model.links} == divided.model.links
     assert counted_operators(divided.model).startswith("10 operators, ")
 
@@ -94,6 +94,30 @@ def test_kinds_that_stay_whole(undivided: CompiledModel) -> None:
     whole = compile_model(CompileRequest(model_path=DIGITS, soc=soc, divide=Divide.AUTO))
     assert not whole.model.slices
     assert whole.execution == undivided.execution
+
+
+def test_explanations_have_the_run_with_other_shares(divided: CompiledModel) -> None:
+    soc = divided.request.soc
+    found = partition(DIGITS, soc, runs_of=["conv2d_1", "dense_7"], divide="auto")
+    chosen, whole = found.explain_all(["conv2d_1", "dense_7"])
+    text = chosen.text[chosen.text.index("shares of its") :]
+    lines = text.splitlines()
+    assert lines[:2] == ["shares of its 8 places along axis 1", "   expected run  places"]
+    assert lines[2].startswith("*")
+    assert lines[2].endswith("6 on `fpga_conv2d`, 2 on `dsp_cpu`")
+    assert sum(line.endswith("  whole") for line in lines) == 1
+    division = chosen.json["division"]
+    assert division["shares"][0] == {"instance": "fpga_conv2d", "start": 0, "stop": 6}
+    assert all(division["run"] <= other["run"] for other in division["others"])
+    assert whole.json["division"]["shares"] == []
+    assert found.explain("avg_pool2d_6").json["division"] is None
+
+
+def test_a_compilation_explains_whole_operators(divided: CompiledModel) -> None:
+    assert divided.whole is not None
+    found = target_arch.compile(DIGITS, "zynq_edge", divide="auto")
+    assert found.explain("conv2d_1").value == divided.whole.choice("conv2d_1")
+    assert found.explain("conv2d_1_slice0").value == divided.graph.choice("conv2d_1_slice0")
 
 
 def test_every_layer_is_right(divided: CompiledModel, bundle: Path) -> None:

@@ -46,6 +46,24 @@ def test_every_operator_has_its_reason_and_every_place_its_cost_or_refusal(digit
         assert all((place.compute is None) == (place.refusal is not None) for place in operator.places)
 
 
+def test_a_divided_operator_is_one_with_its_shares(divided_bundle: Path, digits_bundle: Path) -> None:
+    found, whole = read_report(divided_bundle), read_report(digits_bundle)
+    (model,) = found.models
+    assert [each.id for each in model.operators] == [each.id for each in whole.models[0].operators]
+    operator = model.by_id["conv2d_1"]
+    assert operator.where == "6 on fpga_conv2d, 2 on dsp_cpu"
+    assert operator.before == ("quantize_0",)
+    assert model.by_id["add_3"].before == ("conv2d_2", "conv2d_1")
+    assert operator.shape == whole.models[0].by_id["conv2d_1"].shape
+    page = report_page(found)
+    assert "its left edge in those of its shares where it is divided" in page
+    assert "<b>conv2d_1</b>: 6 on fpga_conv2d, 2 on dsp_cpu" in page
+    assert "conv2d_1_slice0" in page  # in the timeline
+    assert "shares" not in report_page(whole)
+    (change,) = compared(whole, found).models
+    assert "conv2d_1" in {moved.operator for moved in change.moved}
+
+
 def test_verification_operator_by_operator() -> None:
     found = shown(2)
     (model,) = found.models

@@ -8,7 +8,7 @@ from typing import Annotated
 from attrs import frozen
 
 from target_arch.plan.execution import ActivityKind, below_bound
-from target_arch.plan.manifest.operators import OperatorEntry, PartitionEntry
+from target_arch.plan.manifest.operators import DividedEntry, OperatorEntry, PartitionEntry
 from target_arch.plan.manifest.verification import VerificationEntry
 from target_arch.plan.memory import IoOwner
 from target_arch.plan.model import DTYPE_BYTES
@@ -497,6 +497,12 @@ class ModelEntry:
         ObjectiveEntry | None,
         "the [objective of placement](placement.md#objectives); missing where it was a short run without a "
         "limit",
+        WHERE_THERE,
+    ] = None
+
+    divided: Annotated[
+        tuple[DividedEntry, ...] | None,
+        "operators of the file that are computed in slices; missing where none is",
         WHERE_THERE,
     ] = None
 

@@ -82,6 +82,25 @@ class OperatorEntry:
 
 
 @frozen(kw_only=True)
+class ShareEntry:
+    """The places of a divided operator that one of its slices computes."""
+
+    slice: Annotated[str, "one of `operators`"]
+    instance: Annotated[str, "the instance that computes it"]
+    start: Annotated[int, "the first place"]
+    stop: Annotated[int, "the place behind the last one"]
+
+
+@frozen(kw_only=True)
+class DividedEntry:
+    """An operator of the model's file that is [divided](parallel.md#one-operator-on-several-instances)."""
+
+    whole: Annotated[OperatorEntry, "the operator as it was placed before, with the keys of `operators[]`"]
+    axis: Annotated[int, "the dimension along which it is divided"]
+    shares: Annotated[tuple[ShareEntry, ...], "its slices, in the order of places"]
+
+
+@frozen(kw_only=True)
 class PartitionEntry:
     """A piece of a model on one instance."""
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from target_arch.diagnostics import listed
 from target_arch.plan.costs_used import CostsUsed
+from target_arch.plan.division import ShareChoice
 from target_arch.plan.execution import Execution
 from target_arch.plan.kernels import Operand
 from target_arch.plan.lowered import Attempt
@@ -84,6 +85,17 @@ def explanation(graph: PartitionGraph, operator: str) -> str:
     heading += f"by {choice.way}\n" if choice.way else ""
     heading += _in_region(graph, operator)
     return heading + table(rows[0], rows[1:], right=range(2, len(rows[0]) - 1)) + reasoning(choice)
+
+
+def share_choice(choice: ShareChoice) -> str:
+    """The expected run of an operator in its shares, and in others."""
+    chosen, rest = choice.chosen, sorted(choice.others, key=lambda each: (each.run is None, each.run))
+    rows = [
+        ("*" if each is chosen else "", "-" if each.run is None else duration(each.run), each.words)
+        for each in (chosen, *rest)
+    ]
+    heading = f"shares of its {choice.extent} places along axis {choice.axis}\n"
+    return heading + table(("", "expected run", "places"), rows, right=(1,))
 
 
 def _in_region(graph: PartitionGraph, operator: str) -> str:

@@ -103,11 +103,11 @@ def _peak(pools: Mapping[str, ShownPool], name: str) -> int | None:
 def _moved(before: Mapping[str, ShownOperator], after: Mapping[str, ShownOperator]) -> Iterator[Moved]:
     for name in dict.fromkeys([*before, *after]):
         old, new = before.get(name), after.get(name)
-        if old is None or new is None or old.instance != new.instance:
+        if old is None or new is None or old.where != new.where:
             yield Moved(
                 operator=name,
-                before=None if old is None else old.instance,
-                after=None if new is None else new.instance,
+                before=None if old is None else old.where,
+                after=None if new is None else new.where,
                 cost_before=None if old is None else old.cost,
                 cost_after=None if new is None else new.cost,
                 reason="" if new is None else new.reason,

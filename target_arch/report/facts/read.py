@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from attrs import asdict
+from attrs import asdict, evolve
 
 from target_arch.plan.execution import Activity
 from target_arch.plan.manifest.bundle import Manifest
@@ -15,9 +15,15 @@ from target_arch.plan.manifest.model import (
     SimplificationEntry,
     SpanEntry,
 )
-from target_arch.plan.manifest.operators import CandidateEntry, OperatorEntry, PartitionEntry
+from target_arch.plan.manifest.operators import (
+    CandidateEntry,
+    DividedEntry,
+    OperatorEntry,
+    PartitionEntry,
+)
 from target_arch.plan.printed.verdict import verdict
 from target_arch.plan.simplification import Simplification
+from target_arch.report.facts.divided import cut_of, makers, whole_operators
 from target_arch.report.facts.shown import (
     ShownBudget,
     ShownBuffer,
@@ -77,12 +83,25 @@ def _left_out(entry: SimplificationEntry | None) -> str:
 
 def _operators(model: ModelEntry) -> tuple[ShownOperator, ...]:
     partitions = {operator: part for part in model.partitions for operator in part.operators}
-    makers = {operator.output: operator.id for operator in model.operators}
+    made_by = makers(model)
     return tuple(
-        _operator(operator, partitions[operator.id], makers)
-        for operator in model.operators
-        if operator.id in partitions
+        _operator(operator, partitions[operator.id], made_by)
+        if divided is None
+        else _divided(divided, partitions, made_by)
+        for operator, divided in whole_operators(model)
+        if divided is not None or operator.id in partitions
     )
+
+
+def _divided(
+    entry: DividedEntry, partitions: Mapping[str, PartitionEntry], makers: Mapping[str, str]
+) -> ShownOperator:
+    cut = cut_of(entry)
+    largest = max(cut.shares, key=lambda share: len(share.places)).instance
+    parts = dict.fromkeys(partitions[each.slice].id for each in entry.shares)
+    whole = evolve(entry.whole, reason=f"divided along axis {cut.axis}: {cut.words}", way="")
+    first = evolve(partitions[entry.shares[0].slice], id=", ".join(parts), instance=largest)
+    return evolve(_operator(whole, first, makers), cut=cut)
 
 
 def _operator(entry: OperatorEntry, partition: PartitionEntry, makers: Mapping[str, str]) -> ShownOperator:

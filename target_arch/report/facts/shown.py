@@ -8,6 +8,7 @@ from functools import cached_property
 
 from attrs import field, frozen
 
+from target_arch.plan.division import Cut
 from target_arch.plan.execution import Activity
 from target_arch.plan.manifest.image import SectionEntry
 from target_arch.plan.manifest.model import AttemptEntry, SlotEntry, StepEntry, TensorEntry, TimingEntry
@@ -39,7 +40,10 @@ class ShownPlace:
 
 @frozen(kw_only=True)
 class ShownOperator:
-    """An operator where it is; `before` are the operators, or inputs of the model, that it reads from."""
+    """An operator where it is; `before` are the operators, or inputs of the model, that it reads from.
+
+    One with a `cut` is divided: `instance` has its largest share, and `partition` names those of all slices.
+    """
 
     id: str
     kind: str
@@ -54,10 +58,18 @@ class ShownOperator:
     instance: str
     reason: str
     places: tuple[ShownPlace, ...]
+    cut: Cut | None = None
+
+    @property
+    def where(self) -> str:
+        """The instance, or the shares of several."""
+        return self.instance if self.cut is None else self.cut.words.replace("`", "")
 
     @property
     def cost(self) -> float | None:
-        """Seconds at its own place; None where nothing was estimated."""
+        """Seconds at its own place; None where nothing was estimated, or it is divided."""
+        if self.cut is not None:
+            return None
         return next((each.total for each in self.places if each.instance == self.instance), None)
 
 
@@ -170,6 +182,11 @@ class ShownModel:
     def used(self) -> tuple[str, ...]:
         """The instances that execute something."""
         return tuple(sorted({each.instance for each in self.partitions}))
+
+    @property
+    def divided(self) -> bool:
+        """Whether an operator is divided."""
+        return any(each.cut is not None for each in self.operators)
 
     @cached_property
     def by_id(self) -> Mapping[str, ShownOperator]:

@@ -87,12 +87,26 @@ def _node(each: ShownOperator, middle: Point, hues: Mapping[str, str], anchor: s
         [
             tip(_about(each)),
             tag("rect", x=x, y=y, width=_WIDTH, height=_HEIGHT, rx=5, class_=f"box {hue}"),
-            tag("rect", x=x, y=y, width=6, height=_HEIGHT, rx=3, class_=f"{hue} solid"),
+            *_edge(each, x, y, hues),
             label(x + 14, y + 17, fitted(each.id, text_width), "ink"),
-            label(x + 14, y + 32, fitted(each.instance + cost, text_width, 11), "dim small"),
+            label(x + 14, y + 32, fitted(each.where + cost, text_width, 11), "dim small"),
         ]
     )
     return tag("a", body, href=f"#{anchor}{each.id}") if anchor else body
+
+
+def _edge(each: ShownOperator, x: float, y: float, hues: Mapping[str, str]) -> Iterator[str]:
+    """The left edge of a box in the colour of its instance, or in those of the shares of a divided one."""
+    if each.cut is None:
+        hue = hues.get(each.instance, "plain")
+        yield tag("rect", x=x, y=y, width=6, height=_HEIGHT, rx=3, class_=f"{hue} solid")
+        return
+    places = sum(len(share.places) for share in each.cut.shares)
+    for share in each.cut.shares:
+        height = _HEIGHT * len(share.places) / places
+        hue = hues.get(share.instance, "plain")
+        yield tag("rect", x=x, y=y, width=6, height=height, class_=f"{hue} solid")
+        y += height
 
 
 def _plain_nodes(
@@ -114,4 +128,4 @@ def _plain_nodes(
 
 def _about(each: ShownOperator) -> str:
     shape = "x".join(map(str, each.shape))
-    return f"{each.id} ({each.partition}): {each.dtype} {shape}\non {each.instance}: {each.reason}"
+    return f"{each.id} ({each.partition}): {each.dtype} {shape}\non {each.where}: {each.reason}"

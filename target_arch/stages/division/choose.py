@@ -12,16 +12,13 @@ from collections.abc import Callable, Iterator, Mapping
 from attrs import evolve, frozen
 
 from target_arch.plan.division import Cut, Division
-from target_arch.plan.execution import Execution
 from target_arch.plan.lowered import Lowered
 from target_arch.plan.partitions import PartitionGraph
 from target_arch.stages.division.graphs import DividedGraphs
 from target_arch.stages.division.search import GAIN, DivisionSearch, tries
 from target_arch.stages.division.shares import Divisible, cuts, divisible
 from target_arch.stages.errors import DoesNotFitError, OrderError, PlacementError, StepError
-from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.setting import Setting
-from target_arch.stages.steps.expected import expected_run
 from target_arch.stages.steps.overlap import FULL
 
 LOWERED = 5
@@ -85,23 +82,12 @@ class _Choice:
         setting, count = self._graphs.setting, len(self._undivided.model.operators)
         if not self._able or not tries(count):
             return []
-        before = self._expected(self._undivided.graph)
+        before = self._graphs.seconds({})
         if before is None:
             return []
-        search = DivisionSearch(setting.soc, self._able, self._run, before.makespan, left=tries(count))
+        search = DivisionSearch(setting.soc, self._able, self._graphs.seconds, before, left=tries(count))
         search.search()
         return [division for _, division in search.ranked]
-
-    def _run(self, division: Division) -> float | None:
-        graph = self._graphs.graph(division)
-        run = None if graph is None else self._expected(graph)
-        return None if run is None else run.makespan
-
-    def _expected(self, graph: PartitionGraph) -> Execution | None:
-        try:
-            return expected_run(PartialLowering(setting=self._graphs.setting, graph=graph, kernels={}))
-        except StepError:
-            return None
 
     def _tried(self, division: Division) -> _Tried | None:
         """The division lowered; None where it does not fit, or was lowered before."""
@@ -152,4 +138,5 @@ def _with_bound(lowered: Lowered, undivided: Lowered) -> Lowered:
     assert before is not None
     bound = min(run.division_bound, before.division_bound)
     execution = evolve(run, division_bound=bound, undivided=before.makespan)
-    return evolve(lowered, execution=execution, attempts=(*undivided.attempts, *lowered.attempts))
+    attempts = (*undivided.attempts, *lowered.attempts)
+    return evolve(lowered, execution=execution, attempts=attempts, whole=undivided.graph)

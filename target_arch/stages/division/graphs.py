@@ -10,11 +10,13 @@ from target_arch.plan.division import Cut, Division
 from target_arch.plan.model import Operator
 from target_arch.plan.partitions import Candidate, Choice, Cost, PartitionGraph
 from target_arch.stages.division.rewriting import Divided, divided
-from target_arch.stages.errors import PlacementError
+from target_arch.stages.errors import PlacementError, StepError
 from target_arch.stages.placement.candidates import CandidateTable, Estimate, PlacementTask
 from target_arch.stages.placement.grouping import Grouping
 from target_arch.stages.placement.rules import Rules
+from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.setting import Setting
+from target_arch.stages.steps.expected import expected_run
 
 
 @define(kw_only=True, eq=False)
@@ -50,6 +52,16 @@ class DividedGraphs:
             choices=tuple(choices[operator.id] for operator in made.model.operators),
             facts=self.base.facts,
         )
+
+    def seconds(self, division: Division) -> float | None:
+        """The expected run with these operators divided; None where an instance does not take its share."""
+        graph = self.graph(division) if division else self.base
+        if graph is None:
+            return None
+        try:
+            return expected_run(PartialLowering(setting=self.setting, graph=graph, kernels={})).makespan
+        except StepError:
+            return None
 
     def _choice(
         self,
@@ -146,5 +158,6 @@ def _candidate(name: str, answer: Estimate) -> Candidate:
 
 
 def _reason(cut: Cut, places: int) -> str:
-    shares = ", ".join(f"{share.stop - share.start} on `{share.instance}`" for share in cut.shares)
-    return f"{places} places of `{cut.operator}`, which is divided: {shares}"
+    return (
+        f"{places} {'place' if places == 1 else 'places'} of `{cut.operator}`, which is divided: {cut.words}"
+    )
