@@ -7,11 +7,16 @@ from target_arch.diagnostics import DiagnosticError, refusal
 from target_arch.plan.lowered import Lowered
 from target_arch.plan.objective import Objective
 from target_arch.plan.printed.reasoning import duration
+from target_arch.plan.resident import Resident
 from target_arch.stages.placement.aims import PLAIN, PlacementTrial
+from target_arch.stages.placement.staying import room_for_constants
 from target_arch.stages.setting import Setting
 
 TRIES = 4
 """The most placements for a limit of time: the search model approximates the run that has to keep it."""
+
+COUNTED_ON = 2
+"""The most placements that count on resident constants."""
 
 LowerTrial = Callable[[PlacementTrial], Lowered]
 """Places for the objective and lowers. Raises DiagnosticError where that does not fit."""
@@ -21,7 +26,12 @@ def lowered_for(setting: Setting, lower: LowerTrial) -> Lowered:
     """The model lowered for the objective of the setting. DiagnosticError where it takes longer than the
     limit, or does not fit.
     """
-    lowered = _most_frames(lower) if setting.objective is Objective.THROUGHPUT else lower(PLAIN)
+    if setting.objective is Objective.THROUGHPUT:
+        lowered = _most_frames(lower)
+    elif setting.objective is Objective.LATENCY and setting.resident is Resident.AUTO:
+        lowered = _with_residents(setting, lower)
+    else:
+        lowered = lower(PLAIN)
     if setting.objective is Objective.ENERGY and setting.within is not None:
         lowered = _in_time(lowered, setting.within, lower)
     require_in_time(setting, lowered)
@@ -58,6 +68,25 @@ def _time(lowered: Lowered) -> float:
     if lowered.frames is not None:
         return lowered.frames.latency
     return 0.0 if lowered.execution is None else lowered.execution.makespan
+
+
+def _with_residents(setting: Setting, lower: LowerTrial) -> Lowered:
+    """The shortest run of placements that count on constants which stay: on none, on those for which memories
+    have room, then on those that stayed in the placement before.
+    """
+    best = lower(PLAIN)
+    whole = best.graph if best.whole is None else best.whole
+    staying = room_for_constants(whole.model, setting.soc)
+    for _ in range(COUNTED_ON):
+        try:
+            tried = lower(PlacementTrial(staying=staying))
+        except DiagnosticError:
+            break
+        best = min(best, tried, key=lambda each: each.makespan)
+        if tried.staying == staying:
+            break
+        staying = tried.staying
+    return best
 
 
 def _most_frames(lower: LowerTrial) -> Lowered:

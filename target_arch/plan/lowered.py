@@ -105,9 +105,25 @@ class Lowered:
     @property
     def copies_constants(self) -> bool:
         """Whether a run copies constants."""
+        return bool(self._copying)
+
+    @property
+    def staying(self) -> frozenset[tuple[str, str]]:
+        """The operators, with their instances, of which no run copies constants."""
+        copying = self._copying
+        return frozenset(
+            (operator.id, partition.instance)
+            for partition in self.graph.partitions
+            for operator in partition.operators
+            if partition.id not in copying
+        )
+
+    @property
+    def _copying(self) -> frozenset[str]:
+        """The partitions for which every run copies constants."""
         kinds = {buffer.name: buffer.kind for buffer in self.plan.buffers}
         copies = (step for step in self.steps.steps if isinstance(step, Copy))
-        return any(kinds[copy.source.of] is BufferKind.CONSTANT for copy in copies)
+        return frozenset(copy.partition for copy in copies if kinds[copy.source.of] is BufferKind.CONSTANT)
 
     @property
     def division(self) -> Division:

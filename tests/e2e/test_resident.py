@@ -55,6 +55,17 @@ def test_outputs_are_those_of_a_run_that_copies(
     assert outputs(resident, tmp_path / "resident") == outputs(copying, tmp_path / "copying")
 
 
+def test_placement_counts_on_what_stays(shared: Path) -> None:
+    """Layers go to the DSP, in whose memory most of their weights have room."""
+    model = shared / "models" / "ad01_int8.tflite"
+    copying, resident = (
+        compile_model(CompileRequest(model_path=model, soc=read_soc("zynq_edge"), resident=choice))
+        for choice in (Resident.NEVER, Resident.AUTO)
+    )
+    assert resident.makespan < 0.7 * copying.makespan
+    assert resident.graph.choices != copying.graph.choices
+
+
 def test_a_run_is_shorter(copying: CompiledModel, resident: CompiledModel) -> None:
     before, after = copying.execution, resident.execution
     assert before is not None

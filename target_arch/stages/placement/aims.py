@@ -26,6 +26,7 @@ class PlacementTrial:
     """How to search for a placement, where there are several searches for the same objective.
 
     With `exact` a solver goes on from the result, for a short run or throughput.
+    `staying` are operators with instances on which no run copies their constants, as they are resident.
     Unless `improved`, the placement is that of a short run. `limit` are the seconds of a run in the search
     model, where they are to be others than the setting's, which are those of the steps.
     """
@@ -33,6 +34,7 @@ class PlacementTrial:
     exact: bool = False
     improved: bool = True
     limit: float | None = None
+    staying: frozenset[tuple[str, str]] = frozenset()
 
 
 PLAIN = PlacementTrial()

@@ -50,11 +50,14 @@ class ChainProblem:
     """Memories (bits) that hold constants."""
     outputs: MemoryAccess
     """Memories (bits) in which model outputs must be at the end."""
+    staying: frozenset[tuple[str, int]] = frozenset()
+    """Operators (by id) with groups on which no run copies their constants."""
 
     @cached_property
     def copy_costs(self) -> CopyCosts:
         """The tensors that operators touch, and the copies that these need on each group."""
-        return CopyCosts(self.model, self.traffic, [group.reach for group in self.groups], self.constants)
+        reaches = [group.reach for group in self.groups]
+        return CopyCosts(self.model, self.traffic, reaches, self.constants, self.staying)
 
 
 def cheapest_chain(problem: ChainProblem, beam: int = BEAM) -> dict[str, int] | None:

@@ -39,7 +39,7 @@ class JobShop:
         self._masks += [problem.inputs, problem.constants]
         self._goals: list[MemoryAccess | None] = [group.reach for group in problem.groups]
         self._goals += [None, None, problem.outputs]
-        self._known: dict[tuple[int, ...], _Ways] = {}
+        self._known: dict[tuple[tuple[int, ...], frozenset[int]], _Ways] = {}
         self._rows: dict[_Alike, tuple[Stay | None, ...]] = {}
         self._data: list[Datum] = []
         self._number: dict[str, int] = {}
@@ -80,10 +80,16 @@ class JobShop:
             return self._data[self._number[name]].producer
         return INPUTS if self._problem.model.tensors[name].data is None else CONSTANTS
 
-    def _datum(self, name: str, producer: int, sizes: tuple[int, ...] | None = None) -> int:
+    def _datum(
+        self,
+        name: str,
+        producer: int,
+        sizes: tuple[int, ...] | None = None,
+        here: frozenset[int] = frozenset(),
+    ) -> int:
         if name not in self._number:
             self._number[name] = len(self._data)
-            ways = self._ways(sizes or (self._problem.model.tensors[name].bytes,))
+            ways = self._ways(sizes or (self._problem.model.tensors[name].bytes,), here)
             self._data.append(Datum(name=name, producer=producer, ways=ways))
         return self._number[name]
 
@@ -92,9 +98,10 @@ class JobShop:
         # Made data comes first: from it the scheduler knows the earliest time for the copies of constants.
         names = self._problem.copy_costs.operands[operator.id].names
         needed = [self._datum(name, self._producer(name)) for name in names]
-        fixed = self._fixed(operator)
+        fixed, staying, count = self._fixed(operator), self._problem.staying, len(self._problem.groups)
         if fixed:
-            needed.append(self._datum(f"constants of {operator.id}", CONSTANTS, fixed))
+            here = frozenset(group for group in range(count) if (operator.id, group) in staying)
+            needed.append(self._datum(f"constants of {operator.id}", CONSTANTS, fixed, here))
         self._datum(operator.output, job)
         return tuple(needed)
 
@@ -104,11 +111,18 @@ class JobShop:
         names = (*operator.constants, *(name for name in operator.inputs if tensors[name].data is not None))
         return tuple([tensors[name].bytes for name in dict.fromkeys(names)])
 
-    def _ways(self, sizes: tuple[int, ...]) -> _Ways:
-        if sizes not in self._known:
-            rows = [tuple(self._way(mask, sizes, goal) for goal in self._goals) for mask in self._masks]
-            self._known[sizes] = (*rows, (None,) * len(self._goals))
-        return self._known[sizes]
+    def _ways(self, sizes: tuple[int, ...], here: frozenset[int]) -> _Ways:
+        """The ways of data of these sizes, which need no copy to the groups of `here`."""
+        key = (sizes, here)
+        if key not in self._known:
+            rows = [
+                tuple(
+                    HERE if n in here else self._way(mask, sizes, goal) for n, goal in enumerate(self._goals)
+                )
+                for mask in self._masks
+            ]
+            self._known[key] = (*rows, (None,) * len(self._goals))
+        return self._known[key]
 
     def _way(self, mask: int, sizes: tuple[int, ...], goal: MemoryAccess | None) -> Way | None:
         if goal is None:
@@ -153,10 +167,11 @@ class JobShop:
                 for group in members
             ]
         )
-        key = (able, computes, touched.sizes, fixed, touched.result)
+        here = tuple((operator.id, number) in self._problem.staying for number in range(len(able)))
+        key = (able, computes, touched.sizes, fixed, touched.result, here)
         if key not in self._rows:
             stays = (
-                self._stay(number, able[number], touched, fixed, compute)
+                self._stay(number, able[number], touched, () if here[number] else fixed, compute)
                 for number, compute in enumerate(computes)
             )
             self._rows[key] = (*stays, None, None, None)

@@ -44,16 +44,23 @@ class CopyCost:
 class CopyCosts:
     """The copy costs of all operators of a model, cached by everything they depend on.
 
-    `reaches` are those of the groups, `constants` the memories (bits) that hold constants.
+    `reaches` are those of the groups, `constants` the memories (bits) that hold constants. Those of the
+    operators of `staying` are there already, on the groups beside them.
     """
 
     def __init__(
-        self, model: Model, traffic: Traffic, reaches: Sequence[MemoryAccess], constants: int
+        self,
+        model: Model,
+        traffic: Traffic,
+        reaches: Sequence[MemoryAccess],
+        constants: int,
+        staying: frozenset[tuple[str, int]] = frozenset(),
     ) -> None:
         self._traffic, self._reaches, self._constants = traffic, reaches, constants
+        self._staying = staying
         self._tensors = model.tensors
         self._forms: dict[_Sizes, int] = {}
-        self._known: dict[tuple[int, int, tuple[int, ...]], CopyCost | None] = {}
+        self._known: dict[tuple[int, int, tuple[int, ...], bool], CopyCost | None] = {}
         self.operands = {operator.id: self._touched(operator) for operator in model.operators}
         """By operator id."""
 
@@ -62,9 +69,11 @@ class CopyCosts:
         missing.
         """
         touched = self.operands[operator]
-        key = (touched.form, group, masks)
+        stay = (operator, group) in self._staying
+        key = (touched.form, group, masks, stay)
         if key not in self._known:
-            self._known[key] = self._visit(touched, self._reaches[group], masks)
+            fixed = () if stay else touched.fixed
+            self._known[key] = self._visit(touched, fixed, self._reaches[group], masks)
         return self._known[key]
 
     def _touched(self, operator: Operator) -> Footprint:
@@ -76,10 +85,12 @@ class CopyCosts:
         form = self._forms.setdefault((sizes, fixed, result), len(self._forms))
         return Footprint(names=names, sizes=sizes, fixed=fixed, result=result, form=form)
 
-    def _visit(self, touched: Footprint, reach: MemoryAccess, masks: tuple[int, ...]) -> CopyCost | None:
+    def _visit(
+        self, touched: Footprint, fixed_sizes: tuple[int, ...], reach: MemoryAccess, masks: tuple[int, ...]
+    ) -> CopyCost | None:
         bring = self._traffic.bring
         brought = [bring(mask, size, reach) for mask, size in zip(masks, touched.sizes, strict=True)]
-        fixed = [bring(self._constants, size, reach) for size in touched.fixed]
+        fixed = [bring(self._constants, size, reach) for size in fixed_sizes]
         left = self._traffic.leave(touched.result, reach)
         if left is None or None in brought or None in fixed:
             return None

@@ -8,7 +8,7 @@ steps (`stages.steps`). With another objective the search goes on from there: fo
 the least energy.
 """
 
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Collection, Mapping, MutableMapping, Sequence
 
 from attrs import evolve, frozen
 
@@ -115,7 +115,7 @@ class _Placed:
         searched: MutableMapping[object, Found | None],
         trial: PlacementTrial,
     ) -> "_Placed":
-        problem = _problem(wanted, candidates)
+        problem = _problem(wanted, candidates, trial.staying)
         if any(all(time is None for time in times) for times in problem.computes.values()):
             raise PlacementError(_hopeless(problem, candidates))
         cheapest = cheapest_chain(problem, _beam(problem))
@@ -212,8 +212,11 @@ def _ordered(
     return fast
 
 
-def _problem(wanted: PlacementTask, candidates: CandidateTable) -> ChainProblem:
+def _problem(
+    wanted: PlacementTask, candidates: CandidateTable, staying: Collection[tuple[str, str]] = ()
+) -> ChainProblem:
     groups, order = _groups(wanted, candidates), execution_order(wanted.model)
+    numbers = {each.name: number for number, group in enumerate(groups) for each in group.instances}
     return ChainProblem(
         model=wanted.model,
         order=order,
@@ -222,6 +225,7 @@ def _problem(wanted: PlacementTask, candidates: CandidateTable) -> ChainProblem:
         traffic=candidates.traffic,
         inputs=candidates.traffic.mask(wanted.mode.io),
         constants=candidates.traffic.mask(wanted.mode.constants),
+        staying=frozenset((operator, numbers[name]) for operator, name in staying if name in numbers),
         outputs=MemoryAccess(reads=wanted.mode.io, writes=()),
     )
 
