@@ -1,4 +1,4 @@
-"""What other shares of an operator would cost: the expected run with each, the others as they are."""
+"""The cost of other shares of an operator: the expected run with each, the others as they are."""
 
 from collections.abc import Collection, Iterator
 

@@ -1,4 +1,4 @@
-"""Which constants a placement may count on to stay, before it is known which will."""
+"""The constants that a placement may count on to stay, before it is known which will."""
 
 from target_arch.plan.model import Model
 from target_arch.soc.model import SoC
