@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from attrs import evolve
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError
-from target_arch.emit.build.build_files import MAINS, cmake_lists, makefile
+from target_arch.emit.build.build_files import cmake_lists, makefile
 from target_arch.emit.build.cmake_package import cmake_config
 from target_arch.emit.build.firmware import firmware_files
 from target_arch.emit.build.libraries import libraries, library_files
@@ -52,8 +52,7 @@ from target_arch.emit.packages.firmware_projects import firmware_projects
 from target_arch.emit.packages.papers import papers
 from target_arch.emit.packages.sources import contents_of
 from target_arch.emit.packages.supply import supply, tagged
-from target_arch.emit.programs.runner import runner_source
-from target_arch.emit.programs.self_test import selftest_source
+from target_arch.emit.programs.files import program_files
 from target_arch.emit.soc.header import soc_header
 from target_arch.emit.soc.source import simulation_source, soc_source
 from target_arch.emit.text.emitter import Emitter
@@ -76,6 +75,7 @@ def emit_bundle(inputs: EmitInputs, manifest: Manifest) -> BundleFiles:
     require_cores_of_machine(inputs)
     every = arenas(inputs)
     weights = weights_of(inputs, every)
+    programs = program_files(inputs)
     own = _distinct(
         inputs,
         [
@@ -89,12 +89,13 @@ def emit_bundle(inputs: EmitInputs, manifest: Manifest) -> BundleFiles:
             *_workload_files(inputs),
             *_kernel_files(inputs),
             *_soc_files(inputs, every),
-            *_programs(inputs),
+            *programs.items(),
         ],
     )
     carried = library_files(libraries(inputs.kernels))
     texts = {**runtime_files(inputs), **carried, **own}
-    return _finished(inputs, manifest, texts, weights)
+    number = program_number(weights, {path: texts[path] for path in texts if path not in programs})
+    return _finished(inputs, manifest, texts, weights, number)
 
 
 def soc_file(soc: SoC) -> str:
@@ -103,10 +104,15 @@ def soc_file(soc: SoC) -> str:
 
 
 def _finished(
-    inputs: EmitInputs, manifest: Manifest, texts: dict[str, str], weights: Sequence[EmittedWeights]
+    inputs: EmitInputs,
+    manifest: Manifest,
+    texts: dict[str, str],
+    weights: Sequence[EmittedWeights],
+    program: int,
 ) -> BundleFiles:
-    """The bundle of these sources and weights, with the files that build, link and describe them."""
-    program = program_number(weights, {path: texts[path] for path in texts if path not in MAINS})
+    """The bundle of these sources and weights, which fit the `program` of that number, with the files that
+    build, link and describe them.
+    """
     for member in dict.fromkeys(one.member.name for one in weights):
         own = [one for one in weights if one.member.name == member]
         texts[constants_path(own[0].member)] = weights_source(inputs, own, program)
@@ -197,13 +203,6 @@ def _soc_files(inputs: EmitInputs, every: Sequence[EmittedArena]) -> Files:
         files.append((f"src/{soc}_simulation.c", simulation_source(inputs, every)))
         if any(backend.runtime.stand_ins for backend in inputs.backends.values()):
             files.append((f"src/{inputs.stem}_stand_ins.c", stand_ins_source(inputs)))
-    return files
-
-
-def _programs(inputs: EmitInputs) -> Files:
-    files = [("src/runner.c", runner_source(inputs))]
-    if inputs.port.bare_metal is None or any(member.self_test is not None for member in inputs.members):
-        files.append(("src/selftest.c", selftest_source(inputs)))
     return files
 
 

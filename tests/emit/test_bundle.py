@@ -14,6 +14,7 @@ from attrs import evolve
 
 from target_arch.diagnostics import DiagnosticError
 from target_arch.emit import EmitInputs
+from target_arch.emit.programs.files import program_files
 from target_arch.plan.goal import Goal
 from target_arch.plan.kernels import CFunction, Kernel, Slice
 from target_arch.plan.model_pools import Sharing
@@ -45,8 +46,10 @@ def test_files() -> None:
         "library.json",
         "manifest.json",
         "sbom.cdx.json",
+        "src/program_table.h",
         "src/runner.c",
         "src/selftest.c",
+        "src/test_vectors.h",
         "src/tiny_add.c",
         "src/tiny_add_constants.c",
         "src/tiny_add_dsp_kernels.c",
@@ -71,7 +74,8 @@ def test_files() -> None:
 
 def test_without_a_vector_the_self_test_says_so() -> None:
     files = tiny_plans.bundle(tiny_plans.on_host(self_test=None)).files
-    assert b'puts("tiny-add: no self-test: ");\n    return 3;' in files["src/selftest.c"]
+    assert b'missing[] = {\n    "tiny-add: no self-test: ",\n};' in files["src/test_vectors.h"]
+    assert b"vectors = {NULL, missing, 0u, 1u};" in files["src/test_vectors.h"]
     assert b"$(BUILD)/selftest" in files["Makefile"]
 
 
@@ -272,7 +276,7 @@ def own(inputs: EmitInputs) -> set[str]:
     """The sources that depend on models, less the programs."""
     files = (path for path in tiny_plans.bundle(inputs).files if path.startswith(("src/", "include/")))
     left = (path for path in files if "target_arch/" not in path and "tiny_s" not in path)
-    return {path for path in left if path not in {"src/runner.c", "src/selftest.c"}}
+    return set(left) - program_files(inputs).keys()
 
 
 def test_of_several_models_the_bundle_has_the_files_they_share() -> None:

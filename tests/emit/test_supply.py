@@ -6,6 +6,7 @@ import json
 import pytest
 from attrs import evolve
 
+from target_arch.emit.build.build_files import MAINS
 from target_arch.emit.packages.supply import GENERATED_LICENCE, SBOM, TRACE, model_hash, tagged
 from tests import tiny_plans
 
@@ -55,7 +56,7 @@ def test_text_files_say_their_licence(files: dict[str, bytes]) -> None:
     for path, content in files.items():
         if path in silent or path.endswith(".json"):
             continue
-        runtime = path.startswith(("runtime/", "include/target_arch/"))
+        runtime = path.startswith(("runtime/", "include/target_arch/")) or path in MAINS
         assert f"{TAG}{'Apache-2.0' if runtime else GENERATED_LICENCE}" in content.decode(), path
     assert GENERATED_LICENCE in files["NOTICE"].decode()
 

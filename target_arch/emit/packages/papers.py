@@ -50,9 +50,11 @@ port, one of them is between init and stop at a time.
 _NOTICE = """\
 {name}
 
-runtime/, include/target_arch/: the runtime of target-arch, Apache License 2.0, see LICENSE.
-src/, include/, manifest.json and build files: generated from your model and SoC file; target-arch
-claims nothing in them (LicenseRef-generated in their SPDX tags: the licence of the model, which you know).
+runtime/, include/target_arch/, src/runner.c, src/selftest.c: the runtime of target-arch and its programs,
+Apache License 2.0, see LICENSE.
+All else in src/ and include/, manifest.json and build files: generated from your model and SoC file;
+target-arch claims nothing in them (LicenseRef-generated in their SPDX tags: the licence of the model, which
+you know).
 sbom.cdx.json lists all files with their hashes and origin.
 """
 

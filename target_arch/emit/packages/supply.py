@@ -10,6 +10,7 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 
+from target_arch.emit.build.build_files import MAINS
 from target_arch.emit.build.libraries import FOLDER, folder_of, libraries
 from target_arch.emit.digests import digest
 from target_arch.emit.model.inputs import EmitInputs, Member
@@ -53,7 +54,7 @@ def _front(path: str, line: str) -> str:
 
 def licence_of(path: str) -> str:
     """The SPDX identifier of a file of the bundle that is not a library's."""
-    runtime = path.startswith(("runtime/", "include/target_arch/"))
+    runtime = path.startswith(("runtime/", "include/target_arch/")) or path in MAINS
     return RUNTIME_LICENCE if runtime else GENERATED_LICENCE
 
 

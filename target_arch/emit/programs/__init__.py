@@ -1,1 +1,1 @@
-"""Programs around a model: runner and self-test on a host, on a bare-metal machine, and timers of kernels."""
+"""Programs around a model: C files of `runtime_c/programs`, and the tables that tell them about a bundle."""

@@ -13,7 +13,7 @@ from attrs import frozen
 from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.emit.build.build_files import with_weights
 from target_arch.emit.model.weights import FOLDER, VARIABLE
-from target_arch.emit.programs.bare_metal import PROFILE_HEAD
+from target_arch.emit.programs.program_table import PROFILE_HEAD
 from target_arch.plan.manifest.bundle import Manifest
 from target_arch.run.executables.executable import Executable
 from target_arch.run.execute.needs import require
