@@ -25,7 +25,7 @@ from benchmarks.instructions import NAMES, SHARED, with_isa
 from target_arch.backends.plain_c.kernels.pick import predicted
 from target_arch.backends.plain_c.work.forms import Work, WorkUnit
 from target_arch.backends.plain_c.work.rates import cycles
-from target_arch.emit.programs.tracer import tracer_source
+from target_arch.emit.programs.tracer import trace_table
 from target_arch.pipeline import CompiledModel, CompileRequest, compile_model
 from target_arch.plan.kernels import Call
 from target_arch.plan.printed.text import table
@@ -125,7 +125,7 @@ def _measured(path: Path, bundle: Path, machine: Machine, clock: float) -> dict[
     (inputs,) = reference_for(path).frames(1, seed=0)
     frame = b"".join(part.tobytes() for part in inputs)
     if machine.port == "host":
-        source = tracer_source(model.name, (), len(words))
+        source = trace_table(model.name, (), len(words))
         traces = traced(build(bundle, tracer=source), (), (frame,) * _RUNS)
         counts = [float(least) * clock for least in np.min([each.seconds for each in traces], axis=0)]
     else:

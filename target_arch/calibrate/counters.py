@@ -14,7 +14,7 @@ from attrs import frozen
 from target_arch.backend.contract import Backend
 from target_arch.backend.port import BareMetal, PortKind
 from target_arch.diagnostics import DiagnosticError, listed, refusal
-from target_arch.emit.programs.tracer import TRACED_PORT, tracer_source
+from target_arch.emit.programs.tracer import TRACED_PORT, trace_table
 from target_arch.pipeline import CompiledModel
 from target_arch.plan.kernels import Codegen
 from target_arch.plan.steps import Copy, Dispatch
@@ -56,7 +56,7 @@ class CountingPort:
         with tempfile.TemporaryDirectory() as folder:
             directory = Path(folder) / "bundle"
             write_bundle(made.bundle, directory)
-            tracer = tracer_source(made.model.name, (), len(made.steps.steps)) if self._is_traced else None
+            tracer = trace_table(made.model.name, (), len(made.steps.steps)) if self._is_traced else None
             return self.count(made, build(directory, rtl=self.rtl, tracer=tracer))
 
     @property

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from attrs import define, evolve, field, frozen
 
 from target_arch.diagnostics import DiagnosticError, Keyword, advice
-from target_arch.emit.programs.kernel_timer import harness
+from target_arch.emit.programs.kernel_timer import timed_kernel
 from target_arch.pipeline import CompileRequest
 from target_arch.plan.tuning import DEFINITION, TuningRecord, tuning_of
-from target_arch.run.execute.measure import KernelTime, LocalRunner, compile_text
+from target_arch.run.execute.measure import KernelTime, LocalRunner, compile_timer
 from target_arch.run.tools.toolchain import Compiler, find_compiler
 from target_arch.tune.report import Gain, TuningReport
 from target_arch.tune.tasks import TaskCode, TuningTask, refused, tasks
@@ -59,7 +59,7 @@ class _Bench:
 
     def times(self, candidates: Sequence[TaskCode]) -> tuple[KernelTime | None, ...]:
         """The measurement of each candidate; None for one that does not compile or run."""
-        found = self.run(tuple(harness(c.function, c.arguments, c.scratch, _ROUNDS) for c in candidates))
+        found = self.run(tuple(timed_kernel(c.function, c.arguments, c.scratch, _ROUNDS) for c in candidates))
         self.runners.update(each.runner for each in found if each is not None)
         return found
 
@@ -204,7 +204,7 @@ def _runner(request: TuneRequest, compiler: Compiler) -> Runner:
         host=request.tracker[0],
         port=request.tracker[1],
         key=request.key,
-        compile=lambda text, path: compile_text(text, path, compiler, shared),
+        compile=lambda table, path: compile_timer(table, path, compiler, shared),
     )
     remote.servers()
 

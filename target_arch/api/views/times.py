@@ -6,7 +6,7 @@ from pathlib import Path
 from attrs import asdict, evolve, field, frozen
 
 from target_arch.diagnostics import refusal
-from target_arch.emit.programs.tracer import TRACED_PORT, tracer_source
+from target_arch.emit.programs.tracer import TRACED_PORT, trace_table
 from target_arch.plan.execution import Activity, ActivityKind
 from target_arch.plan.manifest.model import ModelEntry
 from target_arch.plan.printed.reasoning import duration
@@ -103,7 +103,7 @@ def measured(directory: Path, frame: bytes | None, *, rtl: bool = False) -> Step
         other = "emulated machines count their instructions"
         text = f"steps are timed of one model, with port `{TRACED_PORT}`; {other}"
         raise refusal("no-times", directory, text)
-    source = tracer_source(model.name, (), len(model.steps))
+    source = trace_table(model.name, (), len(model.steps))
     executable = build(directory, rtl=rtl, tracer=source)
     given = bytes(sum(executable.input_bytes)) if frame is None else frame
     traces = traced(executable, (), [given] * _RUNS)

@@ -1,7 +1,5 @@
-"""A program that runs one model of a bundle step by step on the host port, and shows the tensors on the way.
-
-It is no part of the bundle. Each step is a run of its own of the same tables, so nothing overlaps: its time
-is its own, and the bytes that it leaves can be read, and replaced, before the next one begins.
+"""The table of `runtime_c/programs/tracer.c`: a program that runs one model of a bundle step by step on the
+host port, and shows the tensors on the way.
 """
 
 from collections.abc import Sequence
@@ -12,182 +10,17 @@ from target_arch.plan.steps import Probe
 TRACED_PORT = "host"
 """The one port whose programs can be watched: this program reads its state."""
 
-_HEAD = """\
-#define _POSIX_C_SOURCE 199309L
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
-#include <{bundle}.h>
-
-#include "ports/host/state.h"
-
-/* `bytes` of a tensor, complete after `step`: `skip` bytes before the operand, or before the target of the
- * copy. With --replace, the new bytes are read from standard input. */
-typedef struct probe {{
-    uint32_t step;
-    uint32_t operand;
-    int32_t skip;
-    uint32_t bytes;
-    uint32_t observed;
-    uint32_t replaced;
-}} probe;
-"""
-
-_BODY = """
-static int replacing;
-
-static uint8_t *place(const ta_bundle *bundle, const probe *at)
-{
-    const ta_step *step = &bundle->steps[at->step];
-    ta_ref where = step->kind == TA_STEP_COPY ? bundle->copies[step->index].target
-                                              : bundle->dispatches[step->index].refs[at->operand];
-    where.offset = (uint32_t)((int64_t)where.offset - at->skip);
-    return ta_host_byte(where);
-}
-
-static int look(const ta_bundle *bundle, const probe *at)
-{
-    uint8_t *bytes = place(bundle, at);
-    if (bytes == NULL)
-        return 0;
-    if (at->observed && fwrite(bytes, 1, at->bytes, stdout) != at->bytes)
-        return 0;
-    return !replacing || !at->replaced || fread(bytes, 1, at->bytes, stdin) == at->bytes;
-}
-
-static uint64_t nanoseconds(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-/* One step as a run of its own: when it returns, nothing is in flight. */
-static ta_status run_step(ta_runtime *runtime, const ta_bundle *whole, uint32_t number)
-{
-    ta_bundle part = *whole;
-    ta_step step = whole->steps[number];
-    ta_status status;
-    if (step.kind == TA_STEP_LOAD || step.kind == TA_STEP_FILL || step.kind == TA_STEP_WAIT)
-        return TA_OK;
-    step.event.value = 1;
-    part.steps = &step;
-    part.step_count = 1;
-    runtime->bundle = &part;
-    status = ta_run(runtime);
-    runtime->bundle = whole;
-    return status;
-}
-
-static ta_status run_frame(ta_runtime *runtime, const ta_bundle *bundle)
-{
-    const probe *at = probes;
-    uint32_t step;
-    for (step = 0; step < bundle->step_count; step++) {
-        const uint64_t since = nanoseconds();
-        const ta_status status = run_step(runtime, bundle, step);
-        times[step] = nanoseconds() - since;
-        if (status != TA_OK) {
-            fprintf(stderr, "run: step %lu: %s\\n", (unsigned long)step, ta_status_name(status));
-            return status;
-        }
-        for (; at < probes + PROBES && at->step == step; at++)
-            if (!look(bundle, at))
-                return TA_ERROR_ARGUMENT;
-    }
-    return TA_OK;
-}
-
-static size_t transfer(const ta_bundle *bundle, int writes)
-{
-    const uint32_t count = writes ? bundle->output_count : bundle->input_count;
-    size_t moved = 0;
-    uint32_t i;
-    for (i = 0; i < count; i++) {
-        const ta_tensor *tensor = writes ? &bundle->outputs[i] : &bundle->inputs[i];
-        void *at = ta_pointer(bundle, tensor->where);
-        moved += writes ? fwrite(at, 1, tensor->bytes, stdout) : fread(at, 1, tensor->bytes, stdin);
-    }
-    return moved;
-}
-
-/* Memory of this program, for as long as it runs, where inputs and outputs are the caller's. */
-static int lend(const ta_bundle *bundle)
-{
-    uint32_t i;
-    for (i = 0; i < bundle->arena_count; i++) {
-        const ta_arena *arena = &bundle->arenas[i];
-        if (arena->lent != NULL) {
-            const size_t line = arena->lent->alignment;
-            const uintptr_t at = (uintptr_t)malloc(arena->bytes + line);
-            if (at == 0)
-                return 0;
-            *arena->lent->start = (const void *)((at + line - 1) / line * line);
-        }
-    }
-    return 1;
-}
-
-static ta_status run_frames(ta_runtime *runtime, const ta_bundle *bundle, unsigned long count)
-{
-    ta_status status = TA_OK;
-    while (count-- > 0 && status == TA_OK) {
-        (void)transfer(bundle, 0);
-        status = run_frame(runtime, bundle);
-        if (status == TA_OK) {
-            (void)transfer(bundle, 1);
-            (void)fwrite(times, sizeof times[0], bundle->step_count, stdout);
-        }
-    }
-    return status;
-}
-"""
-
-_MAIN = """
-/* Arguments: the number of frames, then perhaps --replace. */
-int main(int argc, char **argv)
-{{
-    unsigned long frames = 0;
-    ta_status status;
-    if (argc < 2 || sscanf(argv[1], "%lu", &frames) != 1)
-        return 65;
-    replacing = argc > 2 && strcmp(argv[2], "--replace") == 0;
-    status = {bundle}_init(&ta_port_host);
-    if (status != TA_OK) {{
-        fprintf(stderr, "init: step %ld: %s\\n", (long)(int32_t){bundle}_runtime()->failed_step,
-                ta_status_name(status));
-        return (int)status;
-    }}
-    if (!lend({bundle}_runtime()->bundle))
-        return 64;
-    status = run_frames({bundle}_runtime(), {bundle}_runtime()->bundle, frames);
-    (void){bundle}_stop();
-    return fflush(stdout) != 0 ? 64 : (int)status;
-}}
-"""
+TRACE_TABLE = "trace_table.h"
 
 
-def tracer_source(bundle: str, probes: Sequence[Probe], steps: int) -> str:
-    """The C text for the bundle of one model with that C name, which has so many steps.
-
-    Arguments: the number of frames, then `--replace` or nothing. Standard input has the inputs of a frame,
-    then, with `--replace`, the bytes that replace those of probes that are `replaced`, in the order of the
-    probes. Standard output gets the bytes of each probe that is `observed`, in that order, then the outputs,
-    then the nanoseconds of each step as uint64.
-    """
+def trace_table(bundle: str, probes: Sequence[Probe], steps: int) -> str:
+    """The C text for the bundle of one model with that C name, which has so many steps."""
     out = Emitter()
-    out.block(_HEAD.format(bundle=bundle))
-    out.line(f"enum {{ PROBES = {len(probes)} }};")
+    out.lines((f"#include <{bundle}.h>", "", f"#define TRACED(name) {bundle}_##name"))
+    out.line(f"enum {{ PROBES = {len(probes)}, STEPS = {steps} }};")
     rows = [
         f"{{{each.step}, {each.operand}, {each.skip}, {each.bytes}, {each.observed:d}, {each.replaced:d}}},"
         for each in probes
     ]
-    out.line("static const probe probes[] = {")
-    with out.indent():
-        out.lines(rows or ("{0, 0, 0, 0, 0, 0},",))
-    out.lines(("};", "", f"static uint64_t times[{steps}];"))
-    out.block(_BODY)
-    out.block(_MAIN.format(bundle=bundle))
+    out.table("static const probe probes", rows or ["{0, 0, 0, 0, 0, 0},"])
     return out.text()

@@ -3,6 +3,7 @@ instead.
 """
 
 import os
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -11,9 +12,11 @@ from attrs import field, frozen
 from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.emit.build.build_files import FLAGS, library_sources, programs
 from target_arch.emit.model.weights import FOLDER
+from target_arch.emit.programs.tracer import TRACE_TABLE
 from target_arch.plan.constants_form import ConstantsForm
 from target_arch.plan.manifest.bundle import CrossToolchain, Manifest
 from target_arch.plan.manifest.image import ImageEntry
+from target_arch.resources import runtime_c
 from target_arch.run.bundles.errors import unwritable
 from target_arch.run.bundles.manifest import inputs_of, outputs_of, unchanged
 from target_arch.run.executables import rtl as verilated
@@ -59,10 +62,10 @@ def build(
     bundles share, go to the user's folder of caches.
 
     `sanitize` are names for `-fsanitize`, such as `address` and `undefined`; without `optimize` the compiler
-    optimizes as the bundle's Makefile says. Warnings are errors. With `rtl`
-    the devices that have RTL are simulated by it, Verilated; with `firmware` cores that take firmware are
-    processes of their own that execute it, under an emulator. `tracer` is the text of one more program,
-    linked with the bundle's objects. DiagnosticError where this is no bundle, has no such device, is replaced
+    optimizes as the bundle's Makefile says. Warnings are errors. With `rtl` the devices that have RTL are
+    simulated by it, Verilated; with `firmware` cores that take firmware are processes of their own that
+    execute it, under an emulator. `tracer` is the table of one more program (`emit.programs.tracer`), linked
+    with the bundle's objects. DiagnosticError where this is no bundle, has no such device, is replaced
     meanwhile, or the compiler refuses it; ToolMissing without a compiler, Verilator or an emulator.
     """
     with unchanged(directory) as manifest:
@@ -82,7 +85,7 @@ def build(
             foreign=foreign,
             headers=sources.headers,
         )
-        mains = {**sources.mains, **({} if tracer is None else {"tracer": _written(folder, tracer)})}
+        mains = {**sources.mains, **({} if tracer is None else {"tracer": _tracer(folder, tracer)})}
         made = objects.made((*sources.library, *mains.values()))
         common = [made[source] for source in sources.library]
         for engine in sources.engines:
@@ -186,14 +189,15 @@ def _prepared(folder: Path) -> Path:
     return folder
 
 
-def _written(folder: Path, text: str) -> str:
-    """The path in the bundle of the tracer's source, written to the folder of programs."""
-    path = folder / "tracer.c"
+def _tracer(folder: Path, table: str) -> str:
+    """The path in the bundle of the tracer's source, written beside its table to the folder of programs."""
+    source = runtime_c() / "programs" / "tracer.c"
     try:
-        path.write_text(text, encoding="utf-8")
+        (folder / TRACE_TABLE).write_text(table, encoding="utf-8")
+        shutil.copyfile(source, folder / source.name)
     except OSError as error:
         raise unwritable(folder, error) from error
-    return f"{folder.name}/{path.name}"
+    return f"{folder.name}/{source.name}"
 
 
 def _libraries(manifest: Manifest, machine: CrossToolchain | None, *, cxx: bool) -> tuple[str, ...]:

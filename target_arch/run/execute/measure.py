@@ -1,5 +1,5 @@
-"""Measure kernels on this computer: compile the program of `target_arch.emit.programs.kernel_timer`, run it,
-read its output.
+"""Measure kernels on this computer: compile `runtime_c/programs/kernel_timer.c` with the table of a kernel,
+run it, read its output.
 """
 
 import subprocess
@@ -8,6 +8,7 @@ from pathlib import Path
 
 from attrs import frozen
 
+from target_arch.emit.programs.kernel_timer import TIMED_KERNEL
 from target_arch.resources import runtime_c
 from target_arch.run.tools.toolchain import Compiler
 
@@ -26,19 +27,19 @@ class KernelTime:
 
 @frozen(kw_only=True)
 class LocalRunner:
-    """Runs programs one after the other on this computer."""
+    """Runs the programs of tables of kernels one after the other on this computer."""
 
     compiler: Compiler
     flags: tuple[str, ...]
 
-    def __call__(self, texts: tuple[str, ...]) -> tuple[KernelTime | None, ...]:
+    def __call__(self, tables: tuple[str, ...]) -> tuple[KernelTime | None, ...]:
         """The measurement of each program; None for one that does not compile, fails, or takes a minute."""
-        return tuple(self._one(text) for text in texts)
+        return tuple(self._one(table) for table in tables)
 
-    def _one(self, text: str) -> KernelTime | None:
+    def _one(self, table: str) -> KernelTime | None:
         with tempfile.TemporaryDirectory() as folder:
             program = Path(folder) / "measure"
-            if not compile_text(text, program, self.compiler, self.flags):
+            if not compile_timer(table, program, self.compiler, self.flags):
                 return None
             try:
                 answer = subprocess.run(
@@ -52,14 +53,17 @@ class LocalRunner:
         return KernelTime(seconds=float(seconds), hash=int(found))
 
 
-def compile_text(text: str, output: Path, compiler: Compiler, flags: tuple[str, ...]) -> bool:
-    """Compile one C text to a program (or, with the flags for it, a shared object); False where it fails."""
-    source = output.with_suffix(".c")
-    source.write_text(text, encoding="utf-8")
-    include = f"-I{runtime_c()}"
-    command = (*compiler.command, *_FLAGS, include, *flags, "-o", str(output), str(source), "-lm")
-    try:
-        answer = subprocess.run(command, capture_output=True, timeout=_TIMEOUT, check=False)
-    except subprocess.TimeoutExpired:
-        return False
+def compile_timer(table: str, output: Path, compiler: Compiler, flags: tuple[str, ...]) -> bool:
+    """Compile the timer of the kernel with this table (`emit.programs.kernel_timer`) to a program, or to a
+    shared object with the flags for it; False where that fails.
+    """
+    source = runtime_c() / "programs" / "kernel_timer.c"
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / TIMED_KERNEL).write_text(table, encoding="utf-8")
+        include = (f"-I{folder}", f"-I{runtime_c()}")
+        command = (*compiler.command, *_FLAGS, *include, *flags, "-o", str(output), str(source), "-lm")
+        try:
+            answer = subprocess.run(command, capture_output=True, timeout=_TIMEOUT, check=False)
+        except subprocess.TimeoutExpired:
+            return False
     return answer.returncode == 0

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from attrs import evolve, frozen
 
-from target_arch.emit.programs.tracer import tracer_source
+from target_arch.emit.programs.tracer import trace_table
 from target_arch.plan.lowered import Lowered
 from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.run.exact.oracle import exact
@@ -42,7 +42,7 @@ def verify_layers(
         evolve(probe, replaced=probe.replaced and all(probe.tensor in each for each in inside))
         for probe in probes(model, planned.steps)
     ]
-    text = tracer_source(model.name, watched, len(planned.steps.steps))
+    text = trace_table(model.name, watched, len(planned.steps.steps))
     executable = build(directory, rtl=rtl, tracer=text)
     packed = [b"".join(value.tobytes() for value in frame) for frame in frames]
     given = [{name: value.tobytes() for name, value in each.items()} for each in inside]
