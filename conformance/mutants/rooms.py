@@ -59,7 +59,13 @@ ROOMS = {
         files=FRAMES,
         tests=("tests/stages/check/test_two_frames.py", "tests/stages/check/test_frames.py"),
     ),
-    "division": Room(files=DIVISION, tests=("tests/stages/check/meaning/test_division.py",)),
+    "division": Room(
+        files=DIVISION,
+        tests=(
+            "tests/stages/check/meaning/test_division.py",
+            "tests/stages/check/meaning/test_division_faults.py",
+        ),
+    ),
     "workloads": Room(
         files=WORKLOADS,
         tests=("tests/stages/check/test_jobs.py", "tests/stages/workloads/test_table.py"),

@@ -78,7 +78,7 @@ class _Proof:
             yield from self._same(operator)
         elif operator.id in self._divided.slices:
             yield from self._slice(operator, self._divided.slices[operator.id])
-        elif operator.kind is OperatorKind.SLICE:
+        elif operator.kind is OperatorKind.SLICE and operator.inputs:
             yield from self._view(operator)
         elif operator.kind is OperatorKind.CONCAT:
             yield from self._join(operator)
@@ -97,9 +97,10 @@ class _Proof:
         """A slice with every element from its place on."""
         attributes: Any = operator.attributes
         x, out = (self._divided.tensors[name] for name in (operator.inputs[0], operator.output))
-        begin, part = attributes["begin"], self._parts[x.name]
-        axes = [axis for axis, extent in enumerate(out.shape) if extent != x.shape[axis]]
-        plain = set(attributes["step"]) == {1} and _alike(x, out) and len(axes) == 1
+        begin, part = attributes.get("begin", (-1,)), self._parts[x.name]
+        axes = [axis for axis, (own, all_) in enumerate(zip(out.shape, x.shape, strict=False)) if own != all_]
+        one = len(axes) == 1 and len(out.shape) == len(x.shape) == len(begin)
+        plain = one and set(attributes.get("step", ())) == {1} and _alike(x, out)
         if not plain or any(first and axis not in axes for axis, first in enumerate(begin)):
             yield "wrong-slice", "it is no view of places along one axis"
             return
@@ -114,7 +115,7 @@ class _Proof:
 
     def _join(self, operator: Operator) -> Iterator[Fault]:
         """Parts of one tensor, one after the other, each place once."""
-        out, axis = operator.output, operator.attributes["axis"]
+        out, axis = operator.output, operator.attributes.get("axis")
         parts = [self._parts[name] for name in operator.inputs]
         done = 0
         for part in parts:
@@ -132,11 +133,10 @@ class _Proof:
     def _slice(self, operator: Operator, claim: SliceOf) -> Iterator[Fault]:
         whole = self._imported.operator(claim.operator)
         out, own = self._divided.tensors[operator.output], self._imported.tensors[whole.output]
-        shape = list(own.shape)
-        shape[claim.axis] = len(claim.places)
-        if out.shape != tuple(shape) or not _alike(own, out) or not _within(claim, own):
+        padded = _window(whole, self._imported, claim.axis) is not None
+        if not _within(claim, own) or not _alike(own, out) or out.shape != _shape_of(claim, own):
             yield "wrong-slice", f"`{out.name}` is not {claim}"
-        elif not _like(operator, whole):
+        elif not _like(operator, whole, padded=padded):
             yield "wrong-slice", f"it is not of the kind of `{whole.id}`, or has other attributes"
         else:
             yield from self._operands(operator, whole, claim)
@@ -188,11 +188,16 @@ def _within(claim: SliceOf, own: Tensor) -> bool:
     return 0 <= claim.axis < len(own.shape) and 0 <= claim.start < claim.stop <= own.shape[claim.axis]
 
 
-def _like(operator: Operator, whole: Operator) -> bool:
-    """The same but for names and padding."""
+def _shape_of(claim: SliceOf, own: Tensor) -> tuple[int, ...]:
+    return (*own.shape[: claim.axis], len(claim.places), *own.shape[claim.axis + 1 :])
+
+
+def _like(operator: Operator, whole: Operator, *, padded: bool) -> bool:
+    """The same but for names, and for padding where windows go along the axis of the slice."""
     one, other = dict(operator.attributes), dict(whole.attributes)
-    one.pop("padding", None)
-    other.pop("padding", None)
+    if padded:
+        one.pop("padding", None)
+        other.pop("padding", None)
     same = (operator.kind, operator.arithmetic, operator.relax_ops)
     return same == (whole.kind, whole.arithmetic, whole.relax_ops) and one == other
 
@@ -284,7 +289,7 @@ def _reads(
     kernel, stride, dilation, before = window
     own: Any = operator.attributes.get("padding", (0, 0, 0, 0))
     theirs: Any = whole.attributes.get("padding", (0, 0, 0, 0))
-    if any(own[side] != theirs[side] for side in range(4) if side % 2 != axis - 1):
+    if min(own) < 0 or any(own[side] != theirs[side] for side in range(4) if side % 2 != axis - 1):
         return False
     extent = model.tensors[whole.inputs[0]].shape[axis]
     taps = np.arange(kernel) * dilation

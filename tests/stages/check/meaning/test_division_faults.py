@@ -1,0 +1,282 @@
+"""Every kind of operator that is divided, each with every fault of one of its slices: what is said of it."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import pytest
+from attrs import evolve, frozen
+
+from target_arch.plan.division import Cut, Share, SliceOf
+from target_arch.plan.model import Model, Operator, Quantization, Tensor
+from target_arch.plan.operators.facts import Arithmetic
+from target_arch.plan.operators.kinds import OperatorKind
+from target_arch.plan.partitions import PartitionGraph
+from target_arch.stages.check.meaning.check import check_imported
+from target_arch.stages.errors import CheckError
+from tests.conftest import GoldenCheck
+from tests.stages.division.random_divisions import divided_at
+
+_GRID = Quantization(scale=(0.5,), zero_point=(3,))
+
+
+Shape = tuple[int, ...]
+K = OperatorKind
+
+
+@frozen(kw_only=True)
+class Case:
+    """One operator: shapes of its inputs and of constants along whose first axis scales go, and of its
+    result.
+    """
+
+    name: str
+    kind: OperatorKind
+    inputs: tuple[tuple[int, ...], ...]
+    output: tuple[int, ...]
+    constants: tuple[tuple[int, ...], ...] = ()
+    attributes: Mapping[str, object] = {}
+
+    @property
+    def model(self) -> Model:
+        """The operator, whose result another one that is not divided adds to an input."""
+        given = [_tensor(f"x{n}", shape) for n, shape in enumerate(self.inputs)]
+        stored = [_constant(f"w{n}", shape) for n, shape in enumerate(self.constants)]
+        results = [_tensor(name, self.output) for name in ("y", "k", "z")]
+        operator = Operator(
+            id="it",
+            kind=self.kind,
+            arithmetic=Arithmetic.TFLITE,
+            inputs=tuple(each.name for each in given),
+            constants=tuple(each.name for each in stored),
+            output="y",
+            attributes=self.attributes,
+        )
+        after = Operator(
+            id="after", kind=K.ADD, arithmetic=Arithmetic.TFLITE, inputs=("y", "k"), constants=(), output="z"
+        )
+        return Model(
+            name=self.name,
+            source="made",
+            inputs=(*operator.inputs, "k"),
+            outputs=("z", "y"),
+            tensors={each.name: each for each in (*given, *stored, *results)},
+            operators=(operator, after),
+        )
+
+
+def _tensor(name: str, shape: Shape) -> Tensor:
+    return Tensor(name=name, shape=shape, dtype="int8", quantization=_GRID)
+
+
+def _constant(name: str, shape: tuple[int, ...]) -> Tensor:
+    values = (
+        np.random.default_rng(len(shape)).integers(-9, 9, shape).astype("int8" if len(shape) > 1 else "int32")
+    )
+    scales = tuple(0.25 + n / 64 for n in range(shape[0]))
+    zeros = (0,) if len(shape) > 1 else tuple(range(shape[0]))
+    grid = Quantization(scale=scales, zero_point=zeros, axis=0)
+    return Tensor(name=name, shape=shape, dtype=str(values.dtype), quantization=grid, data=values.tobytes())
+
+
+def _window(
+    *padding: int, strides: tuple[int, int] = (1, 1), dilation: tuple[int, int] = (1, 1)
+) -> dict[str, object]:
+    return {"padding": padding, "strides": strides, "dilation": dilation, "groups": 1}
+
+
+WEIGHTS, MATRIX, TABLE = ((4, 3, 3, 3), (4,)), ((6, 8), (6,)), ((256, 1),)
+NARROW, SINGLE = (1, 1, 9, 3), (1, 1, 1, 3)
+POOL = {"kernel": (3, 2), "strides": (2, 1), "padding": (1, 0, 1, 1)}
+COLUMNS = {"kernel": (1, 3), "strides": (1, 2), "padding": (0, 0, 0, 0)}
+FAR = _window(1, 0, 1, 0, strides=(2, 1), dilation=(2, 1))
+WIDE = _window(0, 1, 0, 1, strides=(1, 2), dilation=(1, 2))
+AROUND, GROUPS, ROW = _window(1, 1, 1, 1), {**_window(1, 1, 1, 1), "groups": 2}, {"in_features": 8}
+ROWS: tuple[
+    tuple[str, OperatorKind, tuple[Shape, ...], Shape, tuple[Shape, ...], Mapping[str, object]], ...
+] = (
+    ("conv", K.CONV2D, ((1, 8, 6, 3),), (1, 8, 6, 4), WEIGHTS, AROUND),
+    ("conv far", K.CONV2D, ((1, 9, 6, 3),), (1, 4, 5, 4), ((4, 3, 2, 3), (4,)), FAR),
+    ("conv of columns", K.CONV2D, (NARROW,), (1, 1, 4, 4), ((4, 1, 3, 3), (4,)), WIDE),
+    ("conv of channels", K.CONV2D, (SINGLE,), (1, 1, 1, 4), ((4, 1, 1, 3), (4,)), _window(0, 0, 0, 0)),
+    ("conv of padded channels", K.CONV2D, (SINGLE,), (1, 1, 1, 4), WEIGHTS, AROUND),
+    ("conv in groups", K.CONV2D, ((1, 8, 6, 4),), (1, 8, 6, 4), ((4, 3, 3, 2), (4,)), GROUPS),
+    ("depthwise", K.DEPTHWISE_CONV2D, ((1, 8, 6, 4),), (1, 8, 6, 4), ((3, 3, 4, 1), (4,)), AROUND),
+    ("pool", K.MAX_POOL2D, ((1, 8, 6, 4),), (1, 4, 6, 4), (), POOL),
+    ("mean of columns", K.AVG_POOL2D, ((1, 1, 9, 4),), (1, 1, 4, 4), (), COLUMNS),
+    ("dense", K.DENSE, ((1, 8),), (1, 6), MATRIX, ROW),
+    ("dense of rows", K.DENSE, ((5, 8),), (5, 6), MATRIX, ROW),
+    ("matrices", K.MATMUL, ((4, 5, 3), (4, 3, 6)), (4, 5, 6), (), {}),
+    ("rows of matrices", K.MATMUL, ((1, 5, 3), (1, 3, 6)), (1, 5, 6), (), {}),
+    ("matrices by one", K.MATMUL, ((4, 5, 3), (3, 6)), (4, 5, 6), (), {}),
+    ("one by matrices", K.MATMUL, ((1, 5, 3), (4, 3, 6)), (4, 5, 6), (), {}),
+    ("sum", K.ADD, ((4, 5), (4, 5)), (4, 5), (), {}),
+    ("sum with a row", K.ADD, ((4, 5), (5,)), (4, 5), (), {}),
+    ("sum with one", K.ADD, ((4, 5), (1, 5)), (4, 5), (), {}),
+    ("exponentials", K.SOFTMAX, ((4, 5),), (4, 5), (), {"axis": -1}),
+    ("looked up", K.LOOKUP, ((4, 5),), (4, 5), TABLE, {}),
+    ("positive", K.RELU, ((1, 4, 5),), (1, 4, 5), (), {}),
+)
+CASES = tuple(
+    Case(name=name, kind=kind, inputs=inputs, output=output, constants=constants, attributes=attributes)
+    for name, kind, inputs, output, constants, attributes in ROWS
+)
+
+
+def _cut(case: Case) -> Model:
+    """The model in two slices, at its third place of the first axis that has more than one."""
+    axis, extent = next((n, extent) for n, extent in enumerate(case.output) if extent > 1)
+    shares = tuple(Share(instance="host_cpu", start=a, stop=b) for a, b in ((0, 3), (3, extent)))
+    return divided_at(case.model, {"it": Cut(operator="it", axis=axis, shares=shares)}).model
+
+
+def said(case: Case, divided: Model) -> list[str]:
+    """What is said of a divided model in the place of the operator."""
+    try:
+        check_imported(case.model, PartitionGraph(model=divided, partitions=(), choices=()))
+    except CheckError as error:
+        return str(error).split("\n\n")
+    return []
+
+
+def _operators(model: Model, id: str, **facts: object) -> Model:
+    changed = (evolve(each, **facts) if each.id == id else each for each in model.operators)  # type: ignore[arg-type]
+    return evolve(model, operators=tuple(changed))
+
+
+def _tensors(model: Model, name: str, **facts: object) -> Model:
+    return evolve(model, tensors={**model.tensors, name: evolve(model.tensors[name], **facts)})  # type: ignore[arg-type]
+
+
+def faults(model: Model) -> Iterator[tuple[str, Model]]:
+    """Every small fault of a divided model, named."""
+    for operator in model.operators:
+        yield from _of_attributes(model, operator)
+        yield from _of_operands(model, operator)
+    for name, claim in model.slices.items():
+        for change, other in _other_claims(claim):
+            yield f"{name} claims {change}", evolve(model, slices={**model.slices, name: other})
+    for tensor in model.tensors.values():
+        yield from _of_tensors(model, tensor)
+
+
+def _of_attributes(model: Model, operator: Operator) -> Iterator[tuple[str, Model]]:
+    for key, value in operator.attributes.items():
+        own = dict(operator.attributes)
+        yield (
+            f"{operator.id} without {key}",
+            _operators(model, operator.id, attributes={k: v for k, v in own.items() if k != key}),
+        )
+        numbers = value if isinstance(value, tuple) else (value,)
+        for place, number in enumerate(numbers):
+            for more in (1, -1):
+                changed = (*numbers[:place], number + more, *numbers[place + 1 :])
+                new = changed if isinstance(value, tuple) else changed[0]
+                yield (
+                    f"{operator.id} with {key} {new}",
+                    _operators(model, operator.id, attributes={**own, key: new}),
+                )
+
+
+def _of_operands(model: Model, operator: Operator) -> Iterator[tuple[str, Model]]:
+    names = operator.inputs
+    for place, name in enumerate(names):
+        yield (
+            f"{operator.id} without {name}",
+            _operators(model, operator.id, inputs=(*names[:place], *names[place + 1 :])),
+        )
+        for other in model.tensors:
+            if other != name and model.tensors[other].data is None:
+                changed = (*names[:place], other, *names[place + 1 :])
+                yield f"{operator.id} with {other} for {name}", _operators(model, operator.id, inputs=changed)
+    if len(names) > 1:
+        yield (
+            f"{operator.id} with operands in another order",
+            _operators(model, operator.id, inputs=names[::-1]),
+        )
+    stored = operator.constants
+    if stored:
+        yield (
+            f"{operator.id} with constants in another order",
+            _operators(model, operator.id, constants=stored[::-1]),
+        )
+        yield f"{operator.id} with a constant less", _operators(model, operator.id, constants=stored[:-1])
+    for name in stored:
+        for other, tensor in model.tensors.items():
+            if other != name and tensor.data is not None:
+                changed = tuple(other if each == name else each for each in stored)
+                yield (
+                    f"{operator.id} with {other} for {name}",
+                    _operators(model, operator.id, constants=changed),
+                )
+    yield (
+        f"{operator.id} of another kind",
+        _operators(model, operator.id, kind=K.MUL if operator.kind is K.ADD else K.ADD),
+    )
+    yield f"{operator.id} twice", evolve(model, operators=(*model.operators, evolve(operator, id="again")))
+    left = tuple(each for each in model.operators if each is not operator)
+    yield f"{operator.id} left out", evolve(model, operators=left)
+
+
+def _other_claims(claim: SliceOf) -> Iterator[tuple[str, SliceOf]]:
+    for start, stop in ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, -1)):
+        other = evolve(claim, start=claim.start + start, stop=claim.stop + stop)
+        yield f"{other.start}:{other.stop}", other
+    for axis in range(4):
+        if axis != claim.axis:
+            yield f"axis {axis}", evolve(claim, axis=axis)
+
+
+def _of_tensors(model: Model, tensor: Tensor) -> Iterator[tuple[str, Model]]:
+    for axis, extent in enumerate(tensor.shape):
+        for more in (1, -1):
+            shape = (*tensor.shape[:axis], extent + more, *tensor.shape[axis + 1 :])
+            yield f"{tensor.name} with {shape}", _tensors(model, tensor.name, shape=shape)
+    yield f"{tensor.name} of int16", _tensors(model, tensor.name, dtype="int16")
+    yield f"{tensor.name} flat", _tensors(model, tensor.name, shape=(int(np.prod(tensor.shape)),))
+    grid = tensor.quantization
+    if grid is not None:
+        for what, other in (
+            ("without a grid", None),
+            ("on another grid", evolve(grid, scale=(0.75,) * len(grid.scale))),
+            ("from another zero", evolve(grid, zero_point=tuple(each + 1 for each in grid.zero_point))),
+            ("on grids of its places", evolve(grid, scale=grid.scale * 2, axis=0)),
+            ("along another axis", evolve(grid, axis=1)),
+        ):
+            yield f"{tensor.name} {what}", _tensors(model, tensor.name, quantization=other)
+    if tensor.data is not None:
+        for what, data in (
+            ("reversed", tensor.data[::-1]),
+            ("moved", tensor.data[1:] + tensor.data[:1]),
+            ("that are not there", None),
+        ):
+            yield f"{tensor.name} with bytes {what}", _tensors(model, tensor.name, data=data)
+
+
+def _form(message: str) -> str:
+    """A message without its names and numbers."""
+    return re.sub(r"-?\d+", "N", re.sub(r"`[^`]*`", "_", message.partition(": error: ")[2]))
+
+
+def text(case: Case) -> str:
+    """The faults of a case that are accepted, and how often what else is said first."""
+    whole, counts = _cut(case), Counter[str]()
+    assert said(case, whole) == []
+    lines = [", ".join(f"{each.id} {each.kind}" for each in whole.operators)]
+    for name, changed in faults(whole):
+        if changed == whole:
+            continue
+        found = said(case, changed)
+        if found:
+            counts[_form(found[0])] += 1
+        else:
+            lines.append(f"accepted: {name}")
+    lines += [f"{count:4} {form}" for form, count in sorted(counts.items())]
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_faults_of_a_slice(case: Case, golden: GoldenCheck) -> None:
+    """What is accepted computes the same: a padding that no place reads, and rows that none needs."""
+    golden(f"division_{case.name.replace(' ', '_')}", text(case))
