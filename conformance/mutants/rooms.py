@@ -72,13 +72,13 @@ ROOMS = {
     ),
     "stacks": Room(files=STACKS, tests=("tests/stages/check/test_stacks.py",)),
     "replays": Room(
-        files=(
-            "stages/regions/replay.py",
-            "stages/regions/replay_channels.py",
-            "stages/regions/replay_patches.py",
-            "stages/regions/replay_rows.py",
+        files=("stages/regions/replay.py",),
+        tests=(
+            "tests/stages/regions/test_calls.py",
+            "tests/stages/regions/test_channels.py",
+            "tests/stages/regions/test_patches.py",
+            "tests/stages/regions/test_rows.py",
         ),
-        tests=("tests/stages/regions/test_calls.py",),
     ),
     "ledger": Room(
         files=(

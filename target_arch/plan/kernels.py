@@ -18,7 +18,7 @@ from enum import StrEnum
 from attrs import field, frozen
 
 from target_arch.plan.model import Tensor
-from target_arch.plan.regions.region_plan import RegionPlan
+from target_arch.plan.regions.lines import RegionPlan
 
 
 class Codegen(StrEnum):

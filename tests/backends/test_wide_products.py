@@ -14,16 +14,17 @@ from target_arch.backend.contract import Backend
 from target_arch.backends import conv2d_engine, gemm_npu, gemm_vta
 from target_arch.backends.cores.hvx.forms import hvx_form
 from target_arch.backends.ethos_u import graph
-from target_arch.backends.plain_c.channels.weighted import weighted_block
 from target_arch.backends.plain_c.kernels.pick import Driver, pick
-from target_arch.backends.plain_c.stripes.convolution import convolution as striped
-from target_arch.backends.plain_c.stripes.real_convolution import real_convolution
-from target_arch.backends.plain_c.stripes.units import rowwise
-from target_arch.backends.plain_c.stripes.windows import columns_of, window_of
+from target_arch.backends.plain_c.regions.convolution import convolution as striped
+from target_arch.backends.plain_c.regions.convolution_channels import weighted_block
+from target_arch.backends.plain_c.regions.real_convolution import real_convolution
+from target_arch.backends.plain_c.regions.units import rowwise
+from target_arch.backends.plain_c.regions.windows import across_of, window_of
 from target_arch.backends.quantized import refusal as engine_refusal
 from target_arch.plan import arithmetic
 from target_arch.plan.model import Quantization
 from target_arch.plan.products import beyond_plain
+from target_arch.plan.regions.cut import Axis
 from target_arch.run.exact.oracle import exact
 from target_arch.soc.words import InstructionSet
 from tests.backends.c.one import Compile, compiler, run
@@ -32,6 +33,8 @@ from tests.backends.wide_products import SPECIAL, WHY, frame_of, special
 
 OWN_KERNELS = {"groups": Driver.GROUPED, "groups of one pixel": Driver.GROUPED}
 """Kernels of forms beyond the plain one; stripes and blocks of channels take none of these."""
+
+LINES = (Axis.ROWS, Axis.COLUMNS)
 
 
 @pytest.fixture
@@ -74,7 +77,7 @@ def test_kernels_and_engines_refuse_it(form: str) -> None:
     assert hvx_form(operator, model) is None
     for isa in InstructionSet:
         assert pick(operator, None, model, isa).kernel == OWN_KERNELS.get(form)
-        assert striped(operator, None, model, isa) is None
+        assert all(striped(operator, None, model, axis, isa) is None for axis in LINES)
         assert weighted_block(operator, model, isa) is None
 
 
@@ -97,11 +100,11 @@ def test_what_needs_a_whole_image_is_not_taken_apart(form: str) -> None:
     mixed = evolve(model, tensors=reals, operators=(evolve(model.operators[0], arithmetic="float"),))
     (operator,) = mixed.operators
     assert beyond_plain(operator, mixed) == "floats times int8 weights"
-    assert window_of(operator, mixed) is None
-    assert columns_of(operator, mixed) is None
+    assert all(window_of(operator, mixed, axis) is None for axis in LINES)
+    assert across_of(operator, mixed) is None
     for isa in InstructionSet:
         assert pick(operator, None, mixed, isa).kernel in (None, Driver.HYBRID)
-        assert rowwise(operator, None, mixed, isa) is None
+        assert all(rowwise(operator, None, mixed, axis, isa) is None for axis in LINES)
 
 
 @pytest.mark.parametrize("form", ["groups", "groups of one pixel"])
@@ -116,4 +119,4 @@ def test_stripes_of_floats_refuse_groups(form: str) -> None:
     real = evolve(model, tensors=reals, operators=(evolve(model.operators[0], arithmetic="float"),))
     for isa in InstructionSet:
         assert pick(real.operators[0], None, real, isa).kernel in (None, Driver.REAL_GROUPED)
-        assert real_convolution(real.operators[0], None, real, isa) is None
+        assert real_convolution(real.operators[0], None, real, Axis.ROWS, isa) is None

@@ -38,7 +38,7 @@ def _lower(request: LoweringRequest) -> Kernel:
 
 
 def _regions(instance: Instance, model: Model) -> Striping:
-    from target_arch.backends.plain_c.regions import Regions
+    from target_arch.backends.plain_c.regions.ways import Regions
 
     return Regions(model=model, isa=instance.arch.isa)
 

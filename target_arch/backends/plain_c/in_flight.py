@@ -16,11 +16,11 @@ from target_arch.backends.plain_c.cost import CLOCK, seconds
 from target_arch.backends.plain_c.kernels.text import Parameter, function, parameter
 from target_arch.backends.plain_c.kernels.weighted import as_int8
 from target_arch.backends.plain_c.region import regions_of
-from target_arch.backends.plain_c.stripes.rowwise import HEADER, Rowwise, TurnNames
+from target_arch.backends.plain_c.regions.linewise import ROWS_HEADER, Rowwise, TurnNames
 from target_arch.backends.tiling import Link, link, moves
 from target_arch.plan.kernels import Access, Call, CFunction, Kernel, LocalBuffer, Move, Operand, Slice
 from target_arch.plan.model import Model
-from target_arch.plan.regions.stripes import TensorRows
+from target_arch.plan.regions.lines import TensorLines
 from target_arch.soc.words import OperandRule
 
 _COUNTS = (2, 3, 4, 6, 8)
@@ -40,7 +40,7 @@ class _Flow:
 
     def borders(self, count: int) -> list[tuple[int, int]] | None:
         """First and last row of each piece; None where a piece would not begin at aligned bytes."""
-        rows = self.unit.unit.image.rows
+        rows = self.unit.unit.image.lines
         edges = [number * rows // count for number in range(count + 1)]
         reads = (
             (w.tensor, w.along.needed_until(edge), self.inward)
@@ -49,7 +49,7 @@ class _Flow:
         )
         writes = ((self.unit.unit.image, edge, self.outward) for edge in edges)
         for image, row, over in (*reads, *writes):
-            if row < image.rows and row * image.row_bytes % over.alignment:
+            if row < image.lines and row * image.line_bytes % over.alignment:
                 return None
         return None if rows < count else list(pairwise(edges))
 
@@ -124,7 +124,7 @@ def _kernel(request: LoweringRequest, flow: _Flow, count: int, computing: float)
     return Kernel(
         partition=request.partition.id,
         instance=request.instance.name,
-        functions=(*unit.functions, *calls),
+        functions=(*unit.functions(flow.turns(count)), *calls),
         constants=unit.packed,
         buffers=tuple(
             LocalBuffer(name=_local(image), bytes=image.bytes, memory=flow.memory, alignment=_ALIGNMENT)
@@ -136,11 +136,11 @@ def _kernel(request: LoweringRequest, flow: _Flow, count: int, computing: float)
     )
 
 
-def _given(unit: Rowwise) -> tuple[TensorRows, ...]:
+def _given(unit: Rowwise) -> tuple[TensorLines, ...]:
     return tuple({window.tensor.name: window.tensor for window in unit.unit.reads}.values())
 
 
-def _local(image: TensorRows) -> str:
+def _local(image: TensorLines) -> str:
     return f"{image.name}.rows"
 
 
@@ -159,17 +159,17 @@ def _actions(
 
 def _arriving(flow: _Flow, since: int, until: int) -> Iterator[Move]:
     """The rows of inputs for the output's rows below `until` that are not there for those below `since`."""
-    needed: dict[TensorRows, tuple[int, int]] = {}
+    needed: dict[TensorLines, tuple[int, int]] = {}
     for window in flow.unit.unit.reads:
         there = window.along.needed_until(since) if since else 0
-        before, after = needed.get(window.tensor, (window.tensor.rows, 0))
+        before, after = needed.get(window.tensor, (window.tensor.lines, 0))
         needed[window.tensor] = (min(there, before), max(window.along.needed_until(until), after))
     for image, span in needed.items():
         yield from _moved(image.name, _local(image), image, span, flow.inward)
 
 
-def _moved(source: str, target: str, image: TensorRows, span: tuple[int, int], over: Link) -> Iterator[Move]:
-    first, last = (row * image.row_bytes for row in span)
+def _moved(source: str, target: str, image: TensorLines, span: tuple[int, int], over: Link) -> Iterator[Move]:
+    first, last = (row * image.line_bytes for row in span)
     if first < last:
         leaving = Slice(of=source, offset=first, row_bytes=last - first)
         yield from moves(leaving, leaving.renamed(target), over)
@@ -179,10 +179,10 @@ def _call(flow: _Flow, span: tuple[int, int], made: CFunction, operator: str) ->
     unit = flow.unit
     reads = []
     for image in _given(unit):
-        there = _there(flow, image, span) * image.row_bytes
+        there = _there(flow, image, span) * image.line_bytes
         reads.append(Operand(of=_local(image), access=Access.READ, bytes=there))
     constants = (Operand(of=name, access=Access.READ) for name in unit.constants)
-    row, (first, end) = unit.unit.image.row_bytes, span
+    row, (first, end) = unit.unit.image.line_bytes, span
     written = Operand(
         of=_local(unit.unit.image), access=Access.WRITE, offset=first * row, bytes=(end - first) * row
     )
@@ -222,15 +222,15 @@ def _function(flow: _Flow, span: tuple[int, int]) -> CFunction:
         *unit.constant(names),
         *unit.call(names),
     ]
-    return function("rows", parameters, lines, (HEADER, *unit.headers))
+    return function("rows", parameters, lines, (ROWS_HEADER, *unit.headers))
 
 
-def _there(flow: _Flow, image: TensorRows, span: tuple[int, int]) -> int:
+def _there(flow: _Flow, image: TensorLines, span: tuple[int, int]) -> int:
     """The rows of an input that have arrived when these of the output are computed."""
     return max(
         window.along.needed_until(span[1]) for window in flow.unit.unit.reads if window.tensor == image
     )
 
 
-def _rows(name: str, at: str, image: TensorRows, first: int, done: int) -> str:
-    return f"const ta_rows {name} = {{{at}, {image.row_bytes}, {image.rows}, {first}, {done}}};"
+def _rows(name: str, at: str, image: TensorLines, first: int, done: int) -> str:
+    return f"const ta_rows {name} = {{{at}, {image.line_bytes}, {image.lines}, {first}, {done}}};"

@@ -22,7 +22,7 @@ from target_arch.plan.kernels import (
 )
 from target_arch.plan.model import Operator, Tensor
 from target_arch.plan.operators.facts import Aliasing, Lowering
-from target_arch.plan.regions.region_plan import RegionPlan
+from target_arch.plan.regions.lines import RegionPlan
 from target_arch.plan.runs import copied_runs
 from target_arch.relax.c.codegen import in_place, scratch_memory
 from target_arch.relax.c.expressions import UnprintableError

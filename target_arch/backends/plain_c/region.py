@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from target_arch.backend.contract import LoweringRequest
 from target_arch.backends.plain_c.lower import Piece, operands
-from target_arch.backends.plain_c.regions import Regions
+from target_arch.backends.plain_c.regions.ways import Regions
 from target_arch.plan.kernels import Access, Call, LocalBuffer, Operand
 from target_arch.plan.model import Operator
 from target_arch.plan.regions.region import Region

@@ -61,6 +61,16 @@ class Window:
             after=after,
         )
 
+    @classmethod
+    def equal(cls, extent: int) -> Self:
+        """The window of an output each of whose elements needs the element at its own place."""
+        return cls(extent=extent, out=extent)
+
+    @classmethod
+    def all(cls, extent: int, out: int) -> Self:
+        """The window of an output each of whose elements needs the whole axis."""
+        return cls(extent=extent, out=out, kernel=extent, stride=0)
+
     @property
     def reach(self) -> int:
         """How many elements there are from the first to the last one of a window, both included."""
@@ -112,9 +122,10 @@ class Window:
 
     def ready(self, there: int) -> int:
         """How many of the outputs can be computed from that many elements, the first ones of the input."""
+        more = there + self.before - self.reach
         if there == self.extent:
             return self.out
-        return min(max((there + self.before - self.reach) // self.stride + 1, 0), self.out)
+        return min(more // self.stride + 1, self.out) if more >= 0 else 0
 
     def part(self, outputs: range, inputs: range) -> "Window":
         """The window of a part of the outputs in a part of the input that has all that they need."""

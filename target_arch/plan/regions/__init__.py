@@ -1,1 +1,3 @@
-"""Operators that run as one call, a stripe at a time, so that tensors between them never exist whole."""
+"""Operators that run as one call, some lines of each tensor at a time, so that tensors between them never
+exist whole.
+"""

@@ -118,7 +118,7 @@ def _channels(operator: Operator, model: Model) -> dict[str, Any]:
     count, first = model.tensors[operator.output].shape[-1], len(operator.inputs)
     numbers = range(first, first + len(operator.constants))
     return {
-        "windows": {number: Window(extent=count, out=count) for number in numbers},
+        "windows": {number: Window.equal(count) for number in numbers},
         "axes": dict.fromkeys(numbers, 0),
     }
 
@@ -134,7 +134,7 @@ def _matrices(operator: Operator, model: Model, axis: int) -> dict[str, Any] | N
         place = axis + len(own) - len(shape)
         columns = number == 1 and axis == len(shape) - 2
         if not columns and place >= 0 and own[place] > 1:
-            windows[number] = Window(extent=shape[axis], out=shape[axis])
+            windows[number] = Window.equal(shape[axis])
             axes[number] = place
     return {"windows": windows, "axes": axes}
 
@@ -147,7 +147,7 @@ def _alike(operator: Operator, model: Model, axis: int) -> dict[str, Any] | None
     for number, name in enumerate(names):
         own = model.tensors[name].shape
         if own == shape:
-            windows[number] = Window(extent=shape[axis], out=shape[axis])
+            windows[number] = Window.equal(shape[axis])
             axes[number] = axis
         elif number == 0 or not _repeats(operator, own, shape, axis):
             return None
@@ -164,4 +164,4 @@ def _repeats(operator: Operator, own: tuple[int, ...], shape: tuple[int, ...], a
 
 
 def _one(number: int, extent: int, axis: int) -> dict[str, Any]:
-    return {"windows": {number: Window(extent=extent, out=extent)}, "axes": {number: axis}}
+    return {"windows": {number: Window.equal(extent)}, "axes": {number: axis}}

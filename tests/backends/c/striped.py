@@ -14,15 +14,14 @@ from target_arch.backends.plain_c.kernels.layout import layout_of
 from target_arch.backends.plain_c.kernels.pick import Driver, pick
 from target_arch.backends.plain_c.kernels.sums import sum_after
 from target_arch.backends.plain_c.kernels.text import Made
-from target_arch.backends.plain_c.regions import RegionCode, Regions
-from target_arch.backends.plain_c.stripes.real_convolution import RealConvolution
-from target_arch.backends.plain_c.stripes.rowwise import Rowwise
+from target_arch.backends.plain_c.regions.linewise import Rowwise
+from target_arch.backends.plain_c.regions.real_convolution import RealConvolution
+from target_arch.backends.plain_c.regions.ways import RegionCode, Regions
 from target_arch.plan.kernels import CFunction
 from target_arch.plan.model import Model, Operator
-from target_arch.plan.regions.channels import Channels
-from target_arch.plan.regions.patches import Patches
+from target_arch.plan.regions.cut import Axis
+from target_arch.plan.regions.lines import RegionPlan
 from target_arch.plan.regions.region import Region
-from target_arch.plan.regions.region_plan import RegionPlan
 from target_arch.relax.lower.operators import lower_operator
 from target_arch.resources import runtime_c
 from target_arch.soc.words import InstructionSet
@@ -97,16 +96,13 @@ def _case(region: Region, regions: Regions) -> Case:
     model = regions.model
     code = regions.code(region, model.operators)
     alone = tuple(_alone(ids, model, regions.isa) for ids in _calls(code.plan))
-    units = None if isinstance(code.plan, Channels) else regions.rows.units(model.operators)
+    units = None if region.axis is Axis.CHANNELS else regions.rows.units(model.operators)
     return Case(model=model, region=region, code=code, units=units or (), alone=alone)
 
 
 def _calls(plan: RegionPlan) -> Iterator[tuple[str, ...]]:
     """The operators of each call without the region."""
-    if isinstance(plan, Patches):
-        plan = plan.patches[0].stripes
-    makers = (*plan.producers, *((plan.sums,) if isinstance(plan, Channels) and plan.sums else ()))
-    yield from (maker.operators for maker in makers if maker.operators)
+    yield from (producer.operators for producer in plan.passes[0].producers if producer.operators)
 
 
 def _alone(ids: tuple[str, ...], model: Model, isa: InstructionSet) -> Alone:

@@ -11,9 +11,8 @@ import pytest
 from attrs import evolve
 
 from target_arch.plan.model import Model
-from target_arch.plan.regions.channels import Channels
 from target_arch.soc.words import InstructionSet
-from target_arch.stages.regions.replay_channels import faults
+from target_arch.stages.regions.replay import faults
 from tests.backends.c.chains import Chain
 from tests.backends.c.striped import SANITIZE, Case, assert_computes_the_same, cases_of, compiled
 
@@ -117,13 +116,13 @@ def form(
 
 
 def test_there_are_cases_of_every_sort() -> None:
-    plans = [case.plan for case in cases(InstructionSet.GENERIC) if isinstance(case.plan, Channels)]
-    assert len(plans) > IMAGES
-    assert {plan.sums is None for plan in plans} == {True, False}
-    assert any(plan.sums and plan.sums.other for plan in plans)
-    assert {plan.over is None for plan in plans} == {True, False}
-    assert {plan.producers[0].whole for plan in plans} == {True, False}
-    assert any(plan.output.pixels == 1 < plan.producers[0].image.pixels for plan in plans)
+    passes = [one for case in cases(InstructionSet.GENERIC) for one in case.plan.passes]
+    assert len(passes) > IMAGES
+    assert {one.producers[-1].accumulates for one in passes} == {True, False}
+    assert any(len(one.producers[-1].reads) > 1 for one in passes)
+    assert {one.over is None for one in passes} == {True, False}
+    assert {bool(one.producers[0].operators) for one in passes} == {True, False}
+    assert any(one.output.line_bytes == 1 < one.producers[0].image.line_bytes for one in passes)
 
 
 def test_a_region_computes_what_its_operators_do(form: tuple[tuple[Case, ...], ctypes.CDLL]) -> None:
@@ -134,12 +133,12 @@ def test_a_region_computes_what_its_operators_do(form: tuple[tuple[Case, ...], c
 
 def test_every_plan_replays_without_a_fault_and_no_shorter_one_does() -> None:
     for case in cases(InstructionSet.GENERIC):
-        plan = case.plan
-        assert isinstance(plan, Channels)
-        assert faults(plan) == []
+        (one,) = case.plan.passes
+        assert [*faults(case.plan)] == []
         # What is rounded up to words is not missed.
-        assert faults(evolve(plan, scratch=plan.scratch - 4))
-        assert faults(evolve(plan, given=()))
-        for number in range(len(plan.producers)):
-            left = (*plan.producers[:number], *plan.producers[number + 1 :])
-            assert not left or faults(evolve(plan, producers=left))
+        shorter = [evolve(one, scratch=one.scratch - 4), evolve(one, given=())]
+        for number in range(len(one.producers)):
+            left = (*one.producers[:number], *one.producers[number + 1 :])
+            shorter += [evolve(one, producers=left)] if left else []
+        for each in shorter:
+            assert [*faults(evolve(case.plan, passes=(each,)))]

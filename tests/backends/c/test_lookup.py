@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from target_arch.backends.plain_c.stripes.defined import defined
+from target_arch.backends.plain_c.regions.defined import defined
 from target_arch.plan.arithmetic import DTYPE_RANGE
 from target_arch.plan.model import Model
+from target_arch.plan.regions.cut import Axis
 from target_arch.relax.importer import import_model
 from target_arch.run.exact.oracle import exact
 from target_arch.soc.words import InstructionSet
@@ -186,6 +187,6 @@ def test_a_curve_that_is_none_has_no_form(build: Compile) -> None:
 
 def test_its_rows_are_computed_one_by_one_with_the_whole_table() -> None:
     model = by_table("int8", (1, 8, 8, 16))
-    rows = defined(model.operators[0], model, InstructionSet.GENERIC)
+    rows = defined(model.operators[0], model, Axis.ROWS, InstructionSet.GENERIC)
     assert rows is not None
     assert rows.constants == ("table",)

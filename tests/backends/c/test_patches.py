@@ -7,14 +7,15 @@ import numpy as np
 import pytest
 from attrs import evolve
 
-from target_arch.backends.plain_c.regions import Regions
-from target_arch.backends.plain_c.stripes.convolution import StripedConvolution
-from target_arch.backends.plain_c.stripes.defined import Defined
-from target_arch.backends.plain_c.stripes.real_convolution import RealConvolution
+from target_arch.backends.plain_c.regions.convolution import StripedConvolution
+from target_arch.backends.plain_c.regions.defined import Defined
+from target_arch.backends.plain_c.regions.real_convolution import RealConvolution
+from target_arch.backends.plain_c.regions.ways import Regions
 from target_arch.plan.model import Model
-from target_arch.plan.regions.patches import Columns, Patches
+from target_arch.plan.regions.cut import AxisPart
+from target_arch.plan.regions.lines import Pass, RegionPlan, TensorLines
 from target_arch.soc.words import InstructionSet
-from target_arch.stages.regions.replay_patches import faults
+from target_arch.stages.regions.replay import faults
 from tests.backends.c.chains import Chain
 from tests.backends.c.striped import Case, assert_computes_the_same, compiled, patches_of
 
@@ -57,11 +58,6 @@ def cases() -> Iterator[Case]:
 CASES = tuple(cases())
 
 
-def plan_of(case: Case) -> Patches:
-    assert isinstance(case.plan, Patches)
-    return case.plan
-
-
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory, needs_tool: Callable[[str], str]) -> ctypes.CDLL:
     return compiled(CASES, tmp_path_factory.mktemp("patches"), needs_tool("gcc"))
@@ -82,33 +78,43 @@ def test_a_region_computes_what_its_operators_do(case: Case, library: ctypes.CDL
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_patches_have_less_scratch_and_replay(case: Case) -> None:
-    assert [*faults(plan_of(case))] == []
-    whole = plan_of(case).patches[0].stripes
-    held = {producer.image.name: producer.held for producer in whole.producers}
+    assert [*faults(case.plan)] == []
+    held = {producer.image.name: producer.held for producer in case.plan.passes[0].producers}
     lines = sum(
         rows * case.model.tensors[name].bytes // case.model.tensors[name].shape[1]
         for name, rows in held.items()
     )
-    assert plan_of(case).scratch <= lines + 4 * len(held)
+    assert case.plan.scratch <= lines + 4 * len(held)
 
 
 def test_columns_that_are_missing_are_found() -> None:
-    """Each tensor between, one column fewer at either end, where a patch needs it."""
+    """Each tensor, one column fewer at either end, where a patch needs it."""
     found = 0
     for case in CASES:
-        plan = plan_of(case)
-        for number, patch in enumerate(plan.patches):
-            for name, columns in patch.columns.items():
-                fewer = evolve(columns, start=columns.start + 1), evolve(columns, end=columns.end - 1)
-                assert all([*faults(_with(plan, number, name, some))] for some in fewer)
+        for number, one in enumerate(case.plan.passes):
+            for image in (*one.given, *(producer.image for producer in one.producers)):
+                part = image.part
+                assert part is not None
+                fewer = evolve(part, start=part.start + 1), evolve(part, end=part.end - 1)
+                assert all([*faults(_with(case.plan, number, image.name, some))] for some in fewer)
                 found += 1
     assert found > MODELS
 
 
-def test_patches_that_do_not_make_the_output_are_found() -> None:
-    plan = plan_of(CASES[0])
-    assert [*faults(evolve(plan, patches=plan.patches[1:]))]
-    assert [*faults(evolve(plan, patches=plan.patches[:-1]))]
+def test_what_is_said_of_columns() -> None:
+    plan = CASES[0].plan
+    (name,) = (image.name for image in plan.given)
+    said = [*faults(_with(plan, 0, name, AxisPart(start=1, end=9, of=9)))]
+    assert said[0] == f"only 1 to 9 of 9 of `{name}` are known"
+    out, (first, *_) = plan.output.name, plan.passes
+    assert first.output.part is not None
+    gone = evolve(plan, passes=plan.passes[1:])
+    assert [*faults(gone)] == [f"columns {gone.passes[0].output.part} of `{out}` follow column 0"]
+    end = plan.passes[-2].output.part
+    assert end is not None
+    assert [*faults(evolve(plan, passes=plan.passes[:-1]))] == [f"{end.end} columns of `{out}` are made"]
+    twice = [*faults(_everywhere(plan, lambda image: evolve(image.whole)))]
+    assert twice[-1] == f"`{out}` is made {len(plan.passes)} times"
 
 
 @pytest.mark.parametrize(
@@ -129,7 +135,27 @@ def test_no_region_has_more_operands_than_the_runtime_passes_on(
     assert not [*regions(model.operators, 0, True)]
 
 
-def _with(plan: Patches, number: int, name: str, columns: Columns) -> Patches:
-    patches = list(plan.patches)
-    patches[number] = evolve(patches[number], columns={**patches[number].columns, name: columns})
-    return evolve(plan, patches=tuple(patches))
+def _with(plan: RegionPlan, number: int, name: str, part: AxisPart) -> RegionPlan:
+    """The plan with another part of a tensor in one of its passes."""
+    passes = list(plan.passes)
+    passes[number] = _changed(
+        passes[number], lambda image: evolve(image, part=part) if image.name == name else image
+    )
+    return evolve(plan, passes=tuple(passes))
+
+
+def _everywhere(plan: RegionPlan, change: Callable[[TensorLines], TensorLines]) -> RegionPlan:
+    return evolve(plan, passes=tuple(_changed(one, change) for one in plan.passes))
+
+
+def _changed(one: Pass, change: Callable[[TensorLines], TensorLines]) -> Pass:
+    """A pass with other tensors."""
+    producers = (
+        evolve(
+            producer,
+            image=change(producer.image),
+            reads=tuple(evolve(window, tensor=change(window.tensor)) for window in producer.reads),
+        )
+        for producer in one.producers
+    )
+    return evolve(one, given=tuple(map(change, one.given)), producers=tuple(producers))

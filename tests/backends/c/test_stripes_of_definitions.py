@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
-from target_arch.backends.plain_c.stripes.convolution import StripedConvolution
-from target_arch.backends.plain_c.stripes.defined import Defined
-from target_arch.backends.plain_c.stripes.real_convolution import RealConvolution
+from target_arch.backends.plain_c.regions.convolution import StripedConvolution
+from target_arch.backends.plain_c.regions.defined import Defined
+from target_arch.backends.plain_c.regions.real_convolution import RealConvolution
 from target_arch.plan.model import Model
 from target_arch.soc.words import InstructionSet
 from tests.backends.c.chains import Chain

@@ -98,3 +98,15 @@ def test_needed_from_the_start_on() -> None:
     assert [window.needed_from(done) for done in range(9)] == [0, 0, 1, 2, 3, 4, 5, 6, 8]
     assert [window.needed_until(done) for done in range(1, 9)] == [2, 3, 4, 5, 6, 7, 8, 8]
     assert evolve(window, out=1, after=-6).needed_until(1) == 8
+
+
+def test_equal_windows_and_those_of_everything() -> None:
+    """A window that never moves needs the whole axis, and is ready when that is there."""
+    assert Window.equal(4).plain
+    whole = Window.all(4, 6)
+    assert not whole.plain
+    assert (whole.reach, whole.end) == (4, 4)
+    assert [whole.needed(range(place, place + 2)) for place in (0, 4)] == [range(4), range(4)]
+    assert [whole.ready(there) for there in range(5)] == [0, 0, 0, 0, 6]
+    assert [whole.needed_from(done) for done in (0, 5, 6)] == [0, 0, 4]
+    assert whole.needed_until(1) == 4

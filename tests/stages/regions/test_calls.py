@@ -5,11 +5,12 @@ from collections.abc import Callable
 import pytest
 from attrs import evolve
 
-from target_arch.backends.plain_c.stripes.schedule import FusedOperators, in_place, stripes
+from target_arch.backends.plain_c.regions.linewise import FusedOperators
+from target_arch.backends.plain_c.regions.schedule import in_place, in_turns
 from target_arch.plan.kernels import Call, Kernel, LocalBuffer, Operand
 from target_arch.plan.operators.window import Window
-from target_arch.plan.regions.channels import BlockProducer, Channels, TensorChannels
-from target_arch.plan.regions.stripes import RowWindow, Stripes, TensorRows
+from target_arch.plan.regions.cut import Axis, AxisCut
+from target_arch.plan.regions.lines import LineWindow, Pass, Producer, RegionPlan, TensorLines
 from target_arch.stages.errors import CheckError
 from target_arch.stages.regions.replay import check_stripes
 from tests.stages import chips
@@ -22,42 +23,55 @@ GRAPH = chips.placed(MODEL, chips.ALONE)
 (PARTITION,) = GRAPH.partitions
 
 
-def rows() -> Stripes:
+def rows() -> Pass:
     """Two operators in stripes of a row, the output in the place of the input."""
-    given = TensorRows(name="x", rows=12, row_bytes=6)
+    given = TensorLines(name="x", lines=12, line_bytes=6)
     first = FusedOperators(
         operators=("a",),
-        reads=(RowWindow(tensor=given, along=Window.same(12, 3)),),
-        image=TensorRows(name="a", rows=12, row_bytes=6),
+        reads=(LineWindow(tensor=given, along=Window.same(12, 3)),),
+        image=TensorLines(name="a", lines=12, line_bytes=6),
     )
     last = FusedOperators(
         operators=("b",),
-        reads=(RowWindow.equal(first.image),),
-        image=TensorRows(name="b", rows=12, row_bytes=6),
+        reads=(LineWindow.equal(first.image),),
+        image=TensorLines(name="b", lines=12, line_bytes=6),
     )
-    plain = stripes([first, last], 1)
+    plain = in_turns([first, last], 1)
     assert plain is not None
     placed = in_place(plain, given)
     assert placed is not None
     return placed
 
 
-ROWS = rows()
-X = TensorChannels(name="x", pixels=12, channels=6)
-CHANNELS = Channels(
-    given=(X,),
-    producers=(
-        BlockProducer(operators=(), read=X, image=X, offset=0),
-        BlockProducer(operators=("b",), read=X, image=TensorChannels(name="b", pixels=12, channels=6)),
+def planned(axis: Axis, one: Pass) -> RegionPlan:
+    cut = AxisCut(axis=axis, size=one.producers[0].each, of=one.producers[0].image.lines)
+    return RegionPlan(cuts=(cut,), passes=(one,))
+
+
+PASS = rows()
+ROWS = planned(Axis.ROWS, PASS)
+X = TensorLines(name="x", lines=6, line_bytes=12)
+COPY = TensorLines(name="x.copied", lines=6, line_bytes=12)
+CHANNELS = planned(
+    Axis.CHANNELS,
+    Pass(
+        given=(X,),
+        producers=(
+            Producer(operators=(), reads=(LineWindow.equal(X),), image=COPY, each=2, held=2),
+            Producer(
+                operators=("b",),
+                reads=(LineWindow.equal(COPY),),
+                image=TensorLines(name="b", lines=6, line_bytes=12),
+                each=2,
+            ),
+        ),
+        over=X,
+        scratch=24,
     ),
-    sums=None,
-    size=2,
-    over=X,
-    scratch=24,
 )
 
 
-def kernel(plan: Stripes | Channels, **facts: object) -> Kernel:
+def kernel(plan: RegionPlan, **facts: object) -> Kernel:
     """One call of a region, with facts of it changed."""
     values = {"reads": "x", "over": ("x",), "scratch": plan.scratch, "writes": "b", "function": "f", **facts}
     call = Call(
@@ -100,14 +114,14 @@ CASES: dict[str, tuple[Callable[[], Kernel], str]] = {
     ),
     "another input": (
         lambda: kernel(ROWS, reads="y", over=()),
-        "its call for `b` has tensors of [60, 72] B, its rows [72, 72] B",
+        "its call for `b` has tensors of [60, 72] B, its lines [72, 72] B",
     ),
     "another output": (
         lambda: kernel(ROWS, writes="c", over=()),
-        "its call for `b` has tensors of [72, 60] B, its rows [72, 72] B",
+        "its call for `b` has tensors of [72, 60] B, its lines [72, 72] B",
     ),
     "an output over what is read to the end": (
-        lambda: kernel(evolve(ROWS, over=None, producers=_direct(ROWS)), over=("x",)),
+        lambda: kernel(planned(Axis.ROWS, evolve(PASS, over=None, producers=_direct(PASS))), over=("x",)),
         "its call for `b` may write over `x`, which is still read",
     ),
     "an output over the weights": (
@@ -118,7 +132,7 @@ CASES: dict[str, tuple[Callable[[], Kernel], str]] = {
 }
 
 
-def _direct(plan: Stripes) -> tuple[object, ...]:
+def _direct(plan: Pass) -> tuple[Producer, ...]:
     """The producers, the last of which writes each row where it stays."""
     return (*plan.producers[:-1], evolve(plan.producers[-1], held=0, offset=0))
 

@@ -5,101 +5,142 @@ does not.
 import pytest
 from attrs import evolve
 
-from target_arch.plan.regions.channels import BlockProducer, Channels, ChannelSums, TensorChannels
-from target_arch.stages.regions.replay_channels import faults
+from target_arch.plan.operators.window import Window
+from target_arch.plan.regions.cut import Axis, AxisCut
+from target_arch.plan.regions.lines import LineWindow, Pass, Producer, RegionPlan, TensorLines
+from target_arch.stages.regions import replay
 
-X = TensorChannels(name="x", pixels=9, channels=10)
-WIDE = TensorChannels(name="wide", pixels=9, channels=40)
-DEEP = TensorChannels(name="deep", pixels=4, channels=40)
-OUT = TensorChannels(name="out", pixels=4, channels=6)
-SAME = TensorChannels(name="same", pixels=9, channels=10)
 
-SPREAD = BlockProducer(operators=("spread",), read=X, image=WIDE, whole=True, offset=128)
-EACH = BlockProducer(operators=("each",), read=WIDE, image=DEEP, offset=272)
-SUMS = ChannelSums(operators=("sum",), read=DEEP, image=OUT, each=8, offset=0)
-SUMMED = Channels(given=(X,), producers=(SPREAD, EACH), sums=SUMS, size=16, over=X, scratch=336)
+def planned(one: Pass) -> RegionPlan:
+    first = one.producers[0]
+    cut = AxisCut(axis=Axis.CHANNELS, size=first.each, of=first.image.lines)
+    return RegionPlan(cuts=(cut,), passes=(one,))
+
+
+def faults(one: Pass) -> list[str]:
+    """The faults of a plan with that pass."""
+    return [*replay.faults(planned(one))]
+
+
+def all_of(x: TensorLines, out: int) -> LineWindow:
+    """All channels, for each of an output."""
+    return LineWindow(tensor=x, along=Window.all(x.lines, out))
+
+
+X = TensorLines(name="x", lines=10, line_bytes=9)
+WIDE = TensorLines(name="wide", lines=40, line_bytes=9)
+DEEP = TensorLines(name="deep", lines=40, line_bytes=4)
+OUT = TensorLines(name="out", lines=6, line_bytes=4)
+SAME = TensorLines(name="same", lines=10, line_bytes=9)
+COPIED_X = evolve(X, name="x.copied")
+
+SPREAD = Producer(operators=("spread",), reads=(all_of(X, 40),), image=WIDE, each=16, held=16, offset=128)
+EACH = Producer(
+    operators=("each",), reads=(LineWindow.equal(WIDE),), image=DEEP, each=16, held=16, offset=272
+)
+SUMS = Producer(
+    operators=("sum",), reads=(LineWindow.equal(DEEP),), image=OUT, each=16, held=8, accumulates=True
+)
+SUMMED = Pass(given=(X,), producers=(SPREAD, EACH, SUMS), over=X, scratch=336)
 """32-bit sums at 0, 16 channels of `wide` at 128, and of `deep` at 272."""
 
-COPY = BlockProducer(operators=(), read=X, image=X, offset=0)
-ALONE = BlockProducer(operators=("alone",), read=X, image=SAME)
-COPIED = Channels(given=(X,), producers=(COPY, ALONE), sums=None, size=8, over=X, scratch=72)
+COPY = Producer(operators=(), reads=(LineWindow.equal(X),), image=COPIED_X, each=8, held=8)
+ALONE = Producer(operators=("alone",), reads=(LineWindow.equal(COPIED_X),), image=SAME, each=8)
+COPIED = Pass(given=(X,), producers=(COPY, ALONE), over=X, scratch=72)
 
 
 def test_plans_print() -> None:
-    assert str(SUMMED) == (
-        "16 of 40 channels at a time, 336 B of scratch, output out over x\n"
-        "  spread makes channels of wide (9 x 40) at 128, from all of x (9 x 10)\n"
-        "  each makes channels of deep (4 x 40) at 272, from the same of wide (9 x 40)\n"
-        "  sum makes out (4 x 6) from sums over deep (4 x 40), 8 for each pixel at 0\n"
+    assert str(planned(SUMMED)) == (
+        "16 channels at a time, 336 B of scratch, output out (6 x 4 B) over x\n"
+        "  spread makes wide (40 x 9 B), 16 a turn, 16 held at 128: all 10 of x\n"
+        "  each makes deep (40 x 4 B), 16 a turn, 16 held at 272: y of wide\n"
+        "  sum sums up 40 to out (6 x 4 B), 16 a turn, 8 held at 0: y of deep\n"
     )
-    assert str(COPIED) == (
-        "8 of 10 channels at a time, 72 B of scratch, output same over x\n"
-        "  a copy makes channels of x (9 x 10) at 0, from all of x (9 x 10)\n"
-        "  alone makes channels of same (9 x 10) in place, from the same of x (9 x 10)\n"
+    assert str(planned(COPIED)) == (
+        "8 channels at a time, 72 B of scratch, output same (10 x 9 B) over x\n"
+        "  a copy makes x.copied (10 x 9 B), 8 a turn, 8 held at 0: y of x\n"
+        "  alone makes same (10 x 9 B), 8 a turn: y of x.copied\n"
     )
 
 
-def test_steps_are_all_channels() -> None:
-    assert SUMMED.blocks == (16, 16, 8)
-    assert [(turn.by.operators, turn.start, turn.end) for turn in COPIED.turns] == [
-        ((), 0, 8),
-        (("alone",), 0, 8),
-        ((), 8, 10),
-        (("alone",), 8, 10),
+def test_turns_are_over_all_channels() -> None:
+    assert [(turn.producer.operators, turn.start, turn.end, turn.placed) for turn in COPIED.turns] == [
+        ((), 0, 8, 0),
+        (("alone",), 0, 8, 8),
+        ((), 8, 10, 8),
+        (("alone",), 8, 10, 10),
     ]
+    sums = [(turn.start, turn.end, turn.placed) for turn in SUMMED.turns if turn.producer == SUMS]
+    assert sums == [(0, 16, 0), (16, 32, 0), (32, 40, 6)]
 
 
-def planned(plan: Channels, **producers: BlockProducer | None) -> Channels:
-    """The plan with other producers, by operator, or without them."""
+def with_other(plan: Pass, **producers: Producer | None) -> Pass:
+    """The pass with other producers, by operator, or without them."""
     found = [producers.get("".join(each.operators) or "copy", each) for each in plan.producers]
     return evolve(plan, producers=tuple(each for each in found if each is not None))
 
 
-MIXED = BlockProducer(operators=("mix",), read=X, image=evolve(SAME, name="mixed"), whole=True, offset=0)
+MIXED = evolve(SAME, name="mixed")
+MIX = Producer(operators=("mix",), reads=(all_of(X, 10),), image=MIXED, each=8, held=8)
+NARROW = evolve(WIDE, lines=39)
 
-FAULTS: dict[str, tuple[Channels, str]] = {
+FAULTS: dict[str, tuple[Pass, str]] = {
     "a byte of scratch less": (evolve(SUMMED, scratch=335), "`deep` ends at byte 336 of 335"),
-    "a copy that is cut": (evolve(COPIED, scratch=71), "`x` ends at byte 72 of 71"),
-    "no copy": (planned(COPIED, copy=None), "channels 0 to 8 of `x` are not there"),
-    "an operator that is gone": (planned(SUMMED, each=None), "channels 0 to 16 of `deep` are not there"),
+    "a copy that is cut": (evolve(COPIED, scratch=71), "`x.copied` ends at byte 72 of 71"),
+    "no copy": (with_other(COPIED, copy=None), "`same` reads `x.copied (10 x 9 B)`, which is not there"),
+    "an operator that is gone": (
+        with_other(SUMMED, each=None),
+        "`out` reads `deep (40 x 4 B)`, which is not there",
+    ),
     "blocks that share bytes": (
-        planned(SUMMED, each=evolve(EACH, offset=271)),
+        with_other(SUMMED, each=evolve(EACH, offset=271)),
         "`deep` is written over `wide`, which it is made from",
     ),
     "a block over the sums": (
-        planned(SUMMED, spread=evolve(SPREAD, offset=127)),
+        with_other(SUMMED, spread=evolve(SPREAD, offset=127)),
         "the sums of `out` are overwritten",
     ),
     "sums of fewer outputs": (
-        evolve(SUMMED, sums=evolve(SUMS, each=5)),
+        with_other(SUMMED, sum=evolve(SUMS, held=5)),
         "5 sums for 6 channels of `out`",
     ),
-    "an input that is not there": (evolve(SUMMED, given=(SAME,)), "`x` is not there"),
+    "no sums": (with_other(SUMMED, sum=evolve(SUMS, held=0)), "`out` has no place"),
+    "an input that is not there": (
+        evolve(SUMMED, given=(SAME,), over=None),
+        "`wide` reads `x (10 x 9 B)`, which is not there",
+    ),
     "all channels of what has few": (
-        planned(SUMMED, each=evolve(EACH, whole=True)),
-        "`wide` is not there",
+        with_other(SUMMED, each=evolve(EACH, reads=(all_of(WIDE, 40),))),
+        "32 channels of `wide` are there, 16 have room",
     ),
     "other channels between": (
-        planned(SUMMED, spread=evolve(SPREAD, image=evolve(WIDE, channels=39))),
-        "`wide` has 39 channels, not 40",
+        with_other(SUMMED, spread=evolve(SPREAD, reads=(all_of(X, 39),), image=NARROW)),
+        "`deep` reads `wide (40 x 9 B)`, which is not there",
     ),
     "fewer channels than the sums need": (
-        evolve(SUMMED, sums=evolve(SUMS, read=evolve(DEEP, channels=56))),
-        "40 of 56 channels of `deep` are in `out`",
+        with_other(SUMMED, sum=evolve(SUMS, reads=(LineWindow.equal(evolve(DEEP, lines=56)),))),
+        "`out` reads `deep (56 x 4 B)`, which is not there",
+    ),
+    "sums that are not the output": (
+        evolve(SUMMED, producers=(SUMS, evolve(ALONE, reads=(all_of(X, 10),))), over=None),
+        "`out` reads `deep (40 x 4 B)`, which is not there",
     ),
     "an input that the output overwrites": (
-        evolve(COPIED, producers=(MIXED, evolve(ALONE, read=MIXED.image))),
-        "channel 0 of `x` is read, below 8 they are overwritten",
+        evolve(COPIED, producers=(MIX, evolve(ALONE, reads=(LineWindow.equal(MIXED),)))),
+        "channel 8 of `mixed` reads channel 0 of `x`",
     ),
     "pixels that move": (
-        planned(COPIED, alone=evolve(ALONE, image=evolve(SAME, pixels=8))),
-        "`same` has other channels than `x`, whose place it takes",
+        with_other(COPIED, alone=evolve(ALONE, image=evolve(SAME, line_bytes=8))),
+        "`same (10 x 8 B)` has other channels than `x (10 x 9 B)`, whose place it takes",
     ),
-    "an output that nothing writes": (planned(COPIED, alone=None), "`x` stays in the scratch"),
-    "no place": (planned(SUMMED, each=evolve(EACH, offset=None)), "`deep` has no place"),
+    "an output that nothing writes": (
+        with_other(COPIED, alone=None),
+        "`x.copied` stays in the scratch",
+    ),
+    "no place": (with_other(SUMMED, each=evolve(EACH, held=0)), "`deep` has no place"),
     "a sum with another shape": (
-        evolve(SUMMED, sums=evolve(SUMS, other=SAME), given=(X, SAME)),
-        "`same` has other elements than `out`, to which it is added",
+        evolve(with_other(SUMMED, sum=evolve(SUMS, reads=(*SUMS.reads, all_of(SAME, 40)))), given=(X, SAME)),
+        "`same (10 x 9 B)` has other elements than `out (6 x 4 B)`, to which it is added",
     ),
 }
 
@@ -111,6 +152,6 @@ def test_faults_are_found(name: str) -> None:
 
 
 @pytest.mark.parametrize("plan", [SUMMED, COPIED], ids=["sums", "a copy"])
-def test_a_plan_replays(plan: Channels) -> None:
+def test_a_plan_replays(plan: Pass) -> None:
     assert faults(plan) == []
     assert faults(evolve(plan, over=None)) == []

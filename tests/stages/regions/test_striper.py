@@ -10,6 +10,7 @@ from target_arch.plan.memory import Arena
 from target_arch.plan.model import Operator
 from target_arch.plan.partitions import PartitionGraph
 from target_arch.plan.printed import text
+from target_arch.plan.regions.cut import AxisCut
 from target_arch.plan.regions.region import Region
 from target_arch.stages.errors import DoesNotFitError
 from target_arch.stages.lowering.split import cut
@@ -20,13 +21,14 @@ from target_arch.stages.steps.simulation.times import Times
 from tests.stages import chips
 
 SRAM = Arena("sram")
+CUT = AxisCut(axis="rows", size=1, of=4)
 
 
 def halved(operators: Sequence[Operator], room: int, twice: bool) -> Iterator[Region]:
     """Two neighbours as one call, in place."""
     if len(operators) == 2:
         names = tuple(operator.id for operator in operators)
-        yield Region(operators=names, size=1, scratch=64, over=operators[0].inputs[0])
+        yield Region(operators=names, cuts=(CUT,), scratch=64, over=operators[0].inputs[0])
 
 
 @pytest.fixture

@@ -62,5 +62,5 @@ def image_windows(operator: Operator, model: Model) -> ImageWindows:
 
 def rows_of(rows: int, inputs: int) -> ImageWindows:
     """The rows of a dense layer as images of one pixel."""
-    pixel = Window(extent=1, out=1)
+    pixel = Window.equal(1)
     return ImageWindows(batch=rows, channels=inputs, axes=(pixel, pixel))

@@ -105,8 +105,10 @@ def made(operator: Operator, model: Model, apart: int = 0, after: Sum | None = N
     return weighted.made(weighed(operator, model, apart), model, after)
 
 
-def weighed(operator: Operator, model: Model, apart: int = 0) -> weighted.Weighed:
-    """The operator as a call of its driver. Raises OutOfRange."""
+def weighed(operator: Operator, model: Model, apart: int = 0, *, turned: bool = False) -> weighted.Weighed:
+    """The operator as a call of its driver, for an image whose rows are the columns of the model's where it
+    is `turned`. Raises OutOfRange.
+    """
     out = model.tensors[operator.output]
     rows = _rows(model.tensors[operator.constants[0]])
     values = weighted.prepare(operator, model, rows, _low(operator, model))
@@ -114,7 +116,7 @@ def weighed(operator: Operator, model: Model, apart: int = 0) -> weighted.Weighe
         driver="ta_s8_convolve_depthwise",
         sizes="ta_s8_depthwise",
         headers=(_HEADER,),
-        numbers=(*_numbers(operator, model, apart or out.shape[-1]), int(_narrow(values.rows))),
+        numbers=(*_numbers(operator, model, apart or out.shape[-1], turned), int(_narrow(values.rows))),
         weights=packed(values.rows),
         room=GROUP,
     )
@@ -129,15 +131,18 @@ def packed(rows: Any) -> bytes:
     return np.ascontiguousarray(blocks, dtype=np.int8).tobytes() + bytes(GROUP)
 
 
-def _numbers(operator: Operator, model: Model, apart: int) -> tuple[int, ...]:
+def _numbers(operator: Operator, model: Model, apart: int, turned: bool) -> tuple[int, ...]:
     """The members of `ta_s8_depthwise`, in order, up to `narrow`."""
     attributes: Any = operator.attributes
     x, out = model.tensors[operator.inputs[0]], model.tensors[operator.output].shape
     kernel = model.tensors[operator.constants[0]].shape[:2]
     strides, dilation = attributes.get("strides", (1, 1)), attributes.get("dilation", (1, 1))
     padding = attributes.get("padding", (0, 0, 0, 0))[:2]
-    windows = (*kernel, *strides, *dilation, *padding)
-    return (*x.shape, *out[1:3], *windows, weighted.zero_point(x), int(x.dtype == "uint8"), apart)
+    pairs = (x.shape[1:3], out[1:3], kernel, strides, dilation, padding)
+    image, *windows = (pair[::-1] if turned else pair for pair in pairs)
+    numbers = (number for pair in windows for number in pair)
+    images, channels = x.shape[0], x.shape[3]
+    return (images, *image, channels, *numbers, weighted.zero_point(x), int(x.dtype == "uint8"), apart)
 
 
 def _narrow(rows: Any) -> bool:

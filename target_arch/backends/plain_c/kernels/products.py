@@ -34,6 +34,23 @@ class Sizes:
     padding: tuple[int, int]
 
     @property
+    def upright(self) -> "Sizes":
+        """The same convolution with rows and columns exchanged: an image of one row has the same bytes as
+        one of one column.
+        """
+        images, *image, channels = self.image
+        *out, outputs = self.out
+        kernel, dilation = self.kernel[::-1], self.dilation[::-1]
+        return Sizes(
+            image=(images, image[1], image[0], channels),
+            out=(out[1], out[0], outputs),
+            kernel=kernel,
+            stride=self.stride[::-1],
+            dilation=dilation if kernel[1] > 1 else (dilation[0], 1),
+            padding=self.padding[::-1],
+        )
+
+    @property
     def pixels(self) -> int:
         """Pixels of the output, in all images."""
         return self.image[0] * self.out[0] * self.out[1]

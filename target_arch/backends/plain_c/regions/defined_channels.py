@@ -2,20 +2,20 @@
 an image that has these alone.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from math import prod
 
 from attrs import evolve, field, frozen
 
-from target_arch.backends.plain_c.channels.blockwise import BlockNames, channels_of
 from target_arch.backends.plain_c.kernels.pick import defined as work_of_definition
 from target_arch.backends.plain_c.kernels.text import Parameter
-from target_arch.backends.plain_c.stripes.defined import cast
+from target_arch.backends.plain_c.regions.defined import cast
+from target_arch.backends.plain_c.regions.linewise import BlockNames, FusedOperators, Turns
+from target_arch.backends.plain_c.regions.windows import channels_unit
 from target_arch.backends.plain_c.work.rates import cycles
 from target_arch.plan.kernels import CFunction
 from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.plan.operators.facts import Lowering, Structure
-from target_arch.plan.regions.channels import TensorChannels
 from target_arch.relax.c.expressions import UnprintableError
 from target_arch.relax.lower.operators import lower_operator
 from target_arch.soc.words import InstructionSet
@@ -30,19 +30,10 @@ _SHARE = 0.04
 class DefinedBlock:
     """One of them as C calls it."""
 
+    unit: FusedOperators
     operator: Operator
-    read: TensorChannels
-    image: TensorChannels
     cycles: float
     model: Model = field(repr=False)
-
-    @property
-    def operators(self) -> tuple[str, ...]:
-        return (self.operator.id,)
-
-    @property
-    def whole(self) -> bool:
-        return False
 
     @property
     def inside(self) -> tuple[Parameter, ...]:
@@ -61,14 +52,14 @@ class DefinedBlock:
     def headers(self) -> tuple[str, ...]:
         return ()
 
-    def functions(self, blocks: Sequence[int]) -> tuple[CFunction, ...]:
-        return tuple({each.name: each for each in self._by_count(blocks).values()}.values())
+    def functions(self, turns: Turns) -> tuple[CFunction, ...]:
+        return tuple({each.name: each for each in self._by_count(turns).values()}.values())
 
-    def more(self, blocks: Sequence[int]) -> float:
-        return _SHARE * self.cycles + len(blocks) * _BLOCK
+    def more(self, turns: Turns) -> float:
+        return _SHARE * self.cycles + sum(turns.values()) * _BLOCK
 
-    def call(self, names: BlockNames, blocks: Sequence[int]) -> Iterator[str]:
-        usual, *others = self._by_count(blocks).items()
+    def call(self, names: BlockNames, turns: Turns) -> Iterator[str]:
+        usual, *others = self._by_count(turns).items()
         for count, function in others:
             yield f"if (some == {count}) {{"
             yield f"    {self._called(function, names)}"
@@ -88,9 +79,9 @@ class DefinedBlock:
         given = ", ".join((f"{cast(x)}{names.x}", *constants, f"{cast(out)}({names.out})"))
         return f"{function.name}({given});"
 
-    def _by_count(self, blocks: Sequence[int]) -> Mapping[int, CFunction]:
+    def _by_count(self, turns: Turns) -> Mapping[int, CFunction]:
         """The function for each number of channels, of which there are two at most: the last may be fewer."""
-        return {count: _function(self.operator, self.model, count) for count in dict.fromkeys(blocks)}
+        return {count: _function(self.operator, self.model, count) for count in turns}
 
 
 def _of_channels(operator: Operator, model: Model) -> tuple[str, ...]:
@@ -109,19 +100,19 @@ def defined_block(operator: Operator, model: Model, isa: InstructionSet) -> Defi
         return None
     if facts.structure is not Structure.POOL and not facts.elementwise:
         return None
-    read, image = (channels_of(model.tensors[name]) for name in (operator.inputs[0], operator.output))
-    if read is None or image is None or read.channels != image.channels:
+    unit = channels_unit(operator, None, None, model)
+    if unit is None or unit.reads[0].tensor.lines != unit.image.lines:
         return None
     if facts.structure is not Structure.ELEMENTWISE:
         others = set(operator.constants) - set(_of_channels(operator, model))
         if any(prod(model.tensors[name].shape) != 1 for name in others):
             return None
     try:
-        _function(operator, model, read.channels)
+        _function(operator, model, unit.image.lines)
     except (ValueError, UnprintableError):
         return None
     work = cycles(work_of_definition(operator, model), isa)
-    return DefinedBlock(operator=operator, read=read, image=image, cycles=work, model=model)
+    return DefinedBlock(unit=unit, operator=operator, cycles=work, model=model)
 
 
 def _function(operator: Operator, model: Model, channels: int) -> CFunction:

@@ -1,8 +1,8 @@
 """Operators whose C follows from their definition: pools, elementwise operators, and convolutions and dense
 layers that no kernel computes.
 
-The C of a row is that of the same operator on a tensor of the rows that it needs. Its padding is what of its
-window is outside the whole image, so rows at the rims have functions of their own.
+The C of a line is that of the same operator on a tensor of the lines that it needs. Its padding is what of
+its window is outside the whole image, so lines at the rims have functions of their own.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,14 +13,20 @@ from attrs import evolve, frozen
 
 from target_arch.backends.plain_c.kernels.pick import defined as work_of_definition
 from target_arch.backends.plain_c.kernels.text import Parameter
-from target_arch.backends.plain_c.stripes.rowwise import TurnNames, row_axis, rows_of
-from target_arch.backends.plain_c.stripes.schedule import FusedOperators
-from target_arch.backends.plain_c.stripes.windows import window_of
+from target_arch.backends.plain_c.regions.linewise import (
+    FusedOperators,
+    TurnNames,
+    Turns,
+    line_axis,
+    lines_of,
+)
+from target_arch.backends.plain_c.regions.windows import window_of
 from target_arch.backends.plain_c.work.rates import cycles
 from target_arch.plan.kernels import CFunction
 from target_arch.plan.model import DTYPE_BYTES, Model, Operator, Tensor
 from target_arch.plan.operators.facts import Lowering
-from target_arch.plan.regions.stripes import RowWindow
+from target_arch.plan.regions.cut import Axis
+from target_arch.plan.regions.lines import LineWindow
 from target_arch.relax.c.expressions import UnprintableError
 from target_arch.relax.lower.operators import LoweredOperator, lower_operator
 from target_arch.soc.words import InstructionSet
@@ -65,20 +71,23 @@ class Defined:
 
     @property
     def headers(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(header for each in self.functions for header in each.headers))
+        return tuple(dict.fromkeys(header for each in self._all for header in each.headers))
+
+    def functions(self, turns: Turns) -> tuple[CFunction, ...]:
+        return self._all
 
     @property
-    def functions(self) -> tuple[CFunction, ...]:
+    def _all(self) -> tuple[CFunction, ...]:
         return tuple({each.name: each for each in (*self.others.values(), self.usual)}.values())
 
-    def more(self, turns: Mapping[int, int]) -> float:
-        return _SHARE * self.cycles + self.unit.image.rows * _ROW + sum(turns.values()) * _TURN
+    def more(self, turns: Turns) -> float:
+        return _SHARE * self.cycles + self.unit.image.lines * _ROW + sum(turns.values()) * _TURN
 
     def constant(self, names: TurnNames) -> Iterator[str]:
         yield from ()
 
     def call(self, names: TurnNames) -> Iterator[str]:
-        row = self.unit.image.row_bytes
+        row = self.unit.image.line_bytes
         yield f"for (int32_t y = {names.own}.done; y < to; ++y) {{"
         yield f"    int8_t *const row = {names.place} + (y - {names.own}.done) * {row};"
         if not self.others:
@@ -104,7 +113,7 @@ class Defined:
         return f"{function.name}({', '.join((*rows, *inside, f'{cast(out)}row'))});"
 
 
-def _first(window: RowWindow, rows: str) -> str:
+def _first(window: LineWindow, rows: str) -> str:
     """The place of the first row that row `y` of the output needs."""
     along = window.along
     first = "y" if along.stride == 1 else f"y * {along.stride}"
@@ -121,19 +130,19 @@ def cast(kind: str) -> str:
     return f"({kind})({'const ' if kind.startswith('const') else ''}void *)"
 
 
-def defined(operator: Operator, model: Model, isa: InstructionSet) -> Defined | None:
-    """The operator by its definition; None where its rows depend on others than those of a window."""
-    windows = _windows(operator, model)
+def defined(operator: Operator, model: Model, axis: Axis, isa: InstructionSet) -> Defined | None:
+    """The operator by its definition; None where its lines depend on others than those of a window."""
+    windows = _windows(operator, model, axis)
     if windows is None or operator.lowering is not Lowering.DEFINITION:
         return None
     attributes: Any = operator.attributes
     if min(attributes.get("padding", (0,))) < 0:
         return None
-    image = rows_of(model.tensors[operator.output])
-    clips = [_clip(windows[0], row) for row in range(image.rows)]
+    image = lines_of(model.tensors[operator.output], axis)
+    clips = [_clip(windows[0], line) for line in range(image.lines)]
     if len(set(clips)) > _RIMS or any(sum(clip) >= windows[0].along.reach for clip in clips):
         return None
-    lowered = {clip: _lowered(operator, model, windows[0], clip) for clip in dict.fromkeys(clips)}
+    lowered = {clip: _lowered(operator, model, windows[0], clip, axis) for clip in dict.fromkeys(clips)}
     usual = max(lowered, key=clips.count)
     functions = [_function(lowered[clip], lowered[usual]) for clip in clips]
     made = lowered[usual]
@@ -154,20 +163,18 @@ def defined(operator: Operator, model: Model, isa: InstructionSet) -> Defined | 
     )
 
 
-def _windows(operator: Operator, model: Model) -> tuple[RowWindow, ...] | None:
+def _windows(operator: Operator, model: Model, axis: Axis) -> tuple[LineWindow, ...] | None:
     """The window in each input; None where they are no images that are walked side by side."""
     out = model.tensors[operator.output]
     inputs = [model.tensors[name] for name in operator.inputs]
-    if not inputs or any(row_axis(each) is None for each in (*inputs, out)):
+    if not inputs or any(DTYPE_BYTES[tensor.dtype] > _WORD for tensor in (*inputs, out)):
         return None
-    if any(DTYPE_BYTES[tensor.dtype] > _WORD for tensor in (*inputs, out)):
+    window = window_of(operator, model, axis)
+    if window is None:
         return None
     if operator.facts.elementwise and not _side_by_side(operator, inputs, out, model):
         return None
-    window = window_of(operator, model)
-    if window is None:
-        return None
-    return (window, *(RowWindow.equal(rows_of(tensor)) for tensor in inputs[1:]))
+    return (window, *(LineWindow.equal(lines_of(tensor, axis)) for tensor in inputs[1:]))
 
 
 def _side_by_side(operator: Operator, inputs: Sequence[Tensor], out: Tensor, model: Model) -> bool:
@@ -178,35 +185,38 @@ def _side_by_side(operator: Operator, inputs: Sequence[Tensor], out: Tensor, mod
     )
 
 
-def _clip(window: RowWindow, row: int) -> _Clip:
-    row_only = range(row, row + 1)
-    part = window.along.part(row_only, window.along.needed(row_only))
+def _clip(window: LineWindow, line: int) -> _Clip:
+    line_only = range(line, line + 1)
+    part = window.along.part(line_only, window.along.needed(line_only))
     return part.before, part.after
 
 
-def _lowered(operator: Operator, model: Model, window: RowWindow, clip: _Clip) -> LoweredOperator | None:
-    """The operator for one row of its output, of an image of the rows that it needs."""
-    rows = window.along.reach - sum(clip)
+def _lowered(
+    operator: Operator, model: Model, window: LineWindow, clip: _Clip, axis: Axis
+) -> LoweredOperator | None:
+    """The operator for one line of its output, of an image of the lines that it needs."""
+    lines = window.along.reach - sum(clip)
     tensors = {
         **{name: model.tensors[name] for name in operator.constants},
-        **{name: _cut(model.tensors[name], rows) for name in operator.inputs},
-        operator.output: _cut(model.tensors[operator.output], 1),
+        **{name: _cut(model.tensors[name], lines, axis) for name in operator.inputs},
+        operator.output: _cut(model.tensors[operator.output], 1, axis),
     }
     attributes: dict[str, Any] = dict(operator.attributes)
     if "padding" in attributes:
-        _, left, _, right = attributes["padding"]
-        attributes["padding"] = (clip[0], left, clip[1], right)
+        top, left, bottom, right = attributes["padding"]
+        rows = axis is Axis.ROWS
+        attributes["padding"] = (clip[0], left, clip[1], right) if rows else (top, clip[0], bottom, clip[1])
     try:
         return lower_operator(evolve(operator, attributes=attributes), evolve(model, tensors=tensors))
     except (ValueError, UnprintableError):
         return None
 
 
-def _cut(tensor: Tensor, rows: int) -> Tensor:
-    """The tensor with so many rows."""
-    axis = row_axis(tensor)
-    assert axis is not None
-    return tensor.with_extent(axis, rows)
+def _cut(tensor: Tensor, lines: int, axis: Axis) -> Tensor:
+    """The tensor with so many lines."""
+    place = line_axis(tensor, axis)
+    assert place is not None
+    return tensor.with_extent(place, lines)
 
 
 def _function(lowered: LoweredOperator | None, usual: LoweredOperator | None) -> CFunction | None:

@@ -2,24 +2,24 @@
 the whole image, some channels from the same ones, and sums of all outputs over some channels.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
 from math import ceil
 
 from attrs import evolve, field, frozen
 
-from target_arch.backends.plain_c.channels.blockwise import BlockNames, channels_of
 from target_arch.backends.plain_c.kernels import depthwise, products
 from target_arch.backends.plain_c.kernels.layout import layout_of
 from target_arch.backends.plain_c.kernels.pick import Driver, pick
 from target_arch.backends.plain_c.kernels.sums import Sum, sum_after
 from target_arch.backends.plain_c.kernels.text import struct
 from target_arch.backends.plain_c.kernels.weighted import InlinedWeights, Weighed, as_int8
+from target_arch.backends.plain_c.regions.linewise import BlockNames, FusedOperators, Turns
+from target_arch.backends.plain_c.regions.windows import channels_unit
 from target_arch.backends.plain_c.work.forms import WorkUnit, form_of
 from target_arch.backends.plain_c.work.rates import cycles
 from target_arch.plan.kernels import CFunction
 from target_arch.plan.model import Model, Operator
-from target_arch.plan.regions.channels import TensorChannels
 from target_arch.soc.words import InstructionSet
 
 _CALL = 400
@@ -32,17 +32,12 @@ _TILE = 250
 
 @frozen(kw_only=True, slots=False)
 class WeightedBlock(InlinedWeights):
-    """One of them as C calls it for some channels of its output; with `after`, or where it adds up, `summed`,
-    for some channels of its input.
-    """
+    """One of them as C calls it for some channels of its output, or of its input where it accumulates."""
 
+    unit: FusedOperators
     operator: Operator
     after: Sum | None
-    operators: tuple[str, ...]
-    read: TensorChannels
-    image: TensorChannels
     kernel: Driver
-    summed: bool
     isa: InstructionSet
     model: Model = field(repr=False)
 
@@ -55,40 +50,38 @@ class WeightedBlock(InlinedWeights):
         return products.weighed(self.operator, self.model, layout_of(self.isa), sizes)
 
     @property
-    def whole(self) -> bool:
-        return self.kernel is Driver.PRODUCTS
-
-    @property
     def headers(self) -> tuple[str, ...]:
         return (*self.weighed.call.headers, f"kernels/{self.kernel}_channels.h")
 
-    def functions(self, blocks: Sequence[int]) -> tuple[CFunction, ...]:
+    def functions(self, turns: Turns) -> tuple[CFunction, ...]:
         return ()
 
-    def more(self, blocks: Sequence[int]) -> float:
-        calls = len(blocks) * _CALL
+    def more(self, turns: Turns) -> float:
+        number, image = sum(turns.values()), self.unit.image
+        calls = number * _CALL
         if self.kernel is Driver.DEPTHWISE:
             return calls
-        parts = sum(self._cycles(count) for count in blocks) - self._cycles(sum(blocks))
-        if self.summed:
-            return calls + parts + len(blocks) * _KEPT * self.image.bytes
-        tiles = ceil(self.image.pixels / form_of(self.isa).tile.rows)
-        return calls + parts + (len(blocks) - 1) * _TILE * tiles
+        each = [count for count, often in turns.items() for _ in range(often)]
+        parts = sum(self._cycles(count) for count in each) - self._cycles(sum(each))
+        if self.unit.accumulates:
+            return calls + parts + number * _KEPT * image.bytes
+        tiles = ceil(image.line_bytes / form_of(self.isa).tile.rows)
+        return calls + parts + (number - 1) * _TILE * tiles
 
     def _cycles(self, channels: int) -> float:
         """The work of that many channels, but not of what is done once for each output."""
         sizes = products.sizes_of(self.operator, self.model)
-        if self.summed:
+        if self.unit.accumulates:
             sizes = evolve(sizes, image=(*sizes.image[:3], channels))
         else:
             sizes = evolve(sizes, out=(*sizes.out[:2], channels))
         work = products.work_of(sizes, layout_of(self.isa), form_of(self.isa).tile)
         return cycles({**work, WorkUnit.OUTPUT: 0, WorkUnit.CALL: 0}, self.isa)
 
-    def call(self, names: BlockNames, blocks: Sequence[int]) -> Iterator[str]:
+    def call(self, names: BlockNames, turns: Turns) -> Iterator[str]:
         yield self._sizes
         given = f"{names.x}, w{names.suffix}, bias{names.suffix}, {names.out}, n, some"
-        if self.summed:
+        if self.unit.accumulates:
             yield f"ta_s8_sum_channels(&sizes, {given});"
             return
         yield from self._end(names, "0, 0, 0")
@@ -126,12 +119,13 @@ def summed_block(
     """An operator for some channels of its input, and the addition `after` it; None where a sum is over more
     than the channels of one pixel.
     """
-    found = _block(operator, after, model, isa, summed=True)
-    if found is None or found.kernel is not Driver.PRODUCTS:
+    block = _block(operator, after, model, isa, summed=True)
+    if block is None or block.kernel is not Driver.PRODUCTS:
         return None
     sizes = products.sizes_of(operator, model)
     windows = (*sizes.kernel, *sizes.stride, *sizes.padding)
-    return found if windows == (1, 1, 1, 1, 0, 0) and sizes.image[3] == found.read.channels else None
+    alone = windows == (1, 1, 1, 1, 0, 0) and sizes.image[3] == block.unit.reads[0].tensor.lines
+    return block if alone else None
 
 
 def _block(
@@ -139,21 +133,12 @@ def _block(
 ) -> WeightedBlock | None:
     if not operator.facts.weighted:
         return None
-    read = channels_of(model.tensors[operator.inputs[0]])
-    image = channels_of(model.tensors[(after or operator).output])
-    if read is None or image is None:
-        return None
+    added = None if after is None else sum_after(after, operator.output, model)
     kernel = pick(operator, after, model, isa).kernel
     if kernel not in (Driver.PRODUCTS, Driver.DEPTHWISE):
         return None
-    return WeightedBlock(
-        operator=operator,
-        after=None if after is None else sum_after(after, operator.output, model),
-        operators=tuple(each.id for each in (operator, after) if each is not None),
-        read=read,
-        image=image,
-        kernel=kernel,
-        summed=summed,
-        isa=isa,
-        model=model,
-    )
+    other = None if added is None else added.other
+    unit = channels_unit(operator, after, other, model, whole=kernel is Driver.PRODUCTS, accumulates=summed)
+    if unit is None:
+        return None
+    return WeightedBlock(unit=unit, operator=operator, after=added, kernel=kernel, isa=isa, model=model)

@@ -1,20 +1,20 @@
 """Convolutions and dense layers of float32 values, and the sum after one, by the kernel for float32."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from attrs import frozen
 
 from target_arch.backends.plain_c.kernels import reals
 from target_arch.backends.plain_c.kernels.pick import Driver, pick
-from target_arch.backends.plain_c.kernels.products import sizes_of_rows
 from target_arch.backends.plain_c.kernels.text import Parameter
-from target_arch.backends.plain_c.stripes.rowwise import TurnNames, row_axis
-from target_arch.backends.plain_c.stripes.schedule import FusedOperators
-from target_arch.backends.plain_c.stripes.windows import unit_of, window_of
+from target_arch.backends.plain_c.regions.convolution import sizes_of_lines
+from target_arch.backends.plain_c.regions.linewise import FusedOperators, TurnNames, Turns
+from target_arch.backends.plain_c.regions.windows import unit_of, window_of
 from target_arch.backends.plain_c.work.rates import cycles
 from target_arch.plan.kernels import CFunction
 from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.plan.operators.kinds import OperatorKind
+from target_arch.plan.regions.cut import Axis
 from target_arch.soc.words import InstructionSet
 
 _CALL = 400
@@ -44,11 +44,10 @@ class RealConvolution:
     def headers(self) -> tuple[str, ...]:
         return (reals.HEADER, "kernels/f32_conv2d_rows.h")
 
-    @property
-    def functions(self) -> tuple[CFunction, ...]:
+    def functions(self, turns: Turns) -> tuple[CFunction, ...]:
         return ()
 
-    def more(self, turns: Mapping[int, int]) -> float:
+    def more(self, turns: Turns) -> float:
         return float((sum(turns.values()) - 1) * _CALL)
 
     def constant(self, names: TurnNames) -> Iterator[str]:
@@ -66,25 +65,21 @@ class RealConvolution:
 
 
 def real_convolution(
-    operator: Operator, after: Operator | None, model: Model, isa: InstructionSet
+    operator: Operator, after: Operator | None, model: Model, axis: Axis, isa: InstructionSet
 ) -> RealConvolution | None:
     """One operator, or it and the addition `after` it; None where the kernel does not compute them."""
-    tensors = [model.tensors[name] for name in (*operator.inputs, operator.output)]
     if operator.kind not in (OperatorKind.CONV2D, OperatorKind.DENSE):
         return None
-    if any(row_axis(each) is None for each in tensors):
-        return None
-    window = window_of(operator, model)
+    window = window_of(operator, model, axis)
     if window is None:
         return None
     picked = pick(operator, after, model, isa)
     if picked.kernel is not Driver.REALS:
         return None
     added = None if after is None else reals.sum_after(after, operator.output, model)
-    unit = unit_of(operator, window, after, None if added is None else added.other, model)
     return RealConvolution(
-        unit=unit,
-        sizes=reals.sizes_in_c(operator, model, sizes_of_rows(operator, model, unit.image.rows)),
+        unit=unit_of(operator, window, after, None if added is None else added.other, model, axis),
+        sizes=reals.sizes_in_c(operator, model, sizes_of_lines(operator, model, axis)),
         after=added,
         packed=reals.constants(operator, model),
         cycles=cycles(picked.work, isa),

@@ -1,1 +1,0 @@
-"""Regions that run some channels at a time."""

@@ -1,1 +1,0 @@
-"""Neighbouring operators as one C function that computes a stripe at a time."""
