@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack, cast
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from attrs import evolve, field, frozen
 
@@ -77,6 +77,14 @@ class Compilation:
     def explain(self, operator: str) -> Shown[Choice]:
         """Why an operator (by id) is where it is and nowhere else. DiagnosticError for an unknown one."""
         return self._only().explain(operator)
+
+    def module(self, codegen: str | None = None) -> Any:
+        """The model as a Relax `IRModule` with a function for each partition: see `ModelOutcome.module`."""
+        return self._only().module(codegen)
+
+    def tir(self, partition: str) -> Any:
+        """A partition as functions of TIR: see `ModelOutcome.tir`."""
+        return self._only().tir(partition)
 
     @property
     def pools(self) -> Shown[ModelPools]:

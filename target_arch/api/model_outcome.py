@@ -1,13 +1,14 @@
 """One compiled model: its value after every stage."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attrs import field, frozen
 
 from target_arch.api.option_types import typed_arguments
 from target_arch.api.placed import explained
 from target_arch.api.shown import Shown
+from target_arch.diagnostics import refusal
 from target_arch.emit.build.firmware import DESCRIPTION
 from target_arch.plan.execution import Execution
 from target_arch.plan.memory import MemoryPlan
@@ -78,6 +79,34 @@ class ModelOutcome:
         `execution`, `lowering`, `budgets`, `memory`, `steps` or `frames`.
         """
         return _TEXTS[stage](self.stages)
+
+    @typed_arguments
+    def module(self, codegen: str | None = None) -> Any:
+        """The imported program as a Relax `IRModule`, with a function for each partition, whose attributes
+        `target_arch.instance` and `target_arch.operators` say what it is. With `codegen` they are for that
+        code generator of TVM, as `register_codegen` makes one.
+
+        DiagnosticError where operators are divided: the program has no slices.
+        """
+        made = self.stages
+        if made.model.slices:
+            text = "operators are divided over instances, and the imported program has no slices"
+            raise refusal("no-module", self.name, text, 'compile with `divide="never"`')
+        from target_arch.relax.partitioned import partitioned_module
+
+        return partitioned_module(made.program, made.graph.partitions, self.name, codegen)
+
+    @typed_arguments
+    def tir(self, partition: str) -> Any:
+        """A partition (by id, as `module` and `text("partitions")` name it) as an `IRModule` of functions in
+        NS-TIR: those that its backend's hooks make, else those of its operators' definitions, which the C
+        backend takes where it calls no kernel of the runtime.
+
+        DiagnosticError for a partition that there is not, and for backends that take it as Relax.
+        """
+        from target_arch.pipeline.tir import tir_of
+
+        return tir_of(self.stages, partition)
 
     @property
     def attempts(self) -> str:

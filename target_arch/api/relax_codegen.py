@@ -1,5 +1,6 @@
 """A chip as a code generator of TVM: a build of Relax on this computer runs its partitions as bundles do."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -22,7 +23,8 @@ def register_codegen(
 ) -> str:
     """Register `relax.ext.<codegen>`, and return this name: `relax.transform.RunCodegen` then compiles every
     function with that attribute `Codegen` for the SoC, into a bundle of its name below `directory`, and TVM's
-    virtual machine runs it, in a process of its own, on the host port.
+    virtual machine runs it, in a process of its own, on the host port. Partitions of `Compilation.module` go
+    to their instances.
 
     DiagnosticError for a name that is none of C, and inside of `RunCodegen` for every refusal of `compile`.
     """
@@ -33,7 +35,7 @@ def register_codegen(
     from target_arch.relax import external
 
     def prepared(symbol: str, module: Any) -> "Run":
-        named: CompileOptions = {**options, "name": symbol}
+        named: CompileOptions = {**options, "name": symbol, "prefer": _where(module, options)}
         made = compile(module, soc, **named)
         bundle = made.write(Path(directory) / symbol)
         bundle.build()
@@ -41,3 +43,12 @@ def register_codegen(
 
     external.register_codegen(codegen, prepared)
     return f"relax.ext.{codegen}"
+
+
+def _where(module: Any, options: CompileOptions) -> Mapping[str, str]:
+    """Rules of preference: what a partition of `Compilation.module` has beside those of the options."""
+    from target_arch.relax.partitioned import INSTANCE
+
+    attributes = module["main"].attrs
+    own = {"*": str(attributes[INSTANCE])} if INSTANCE in attributes else {}
+    return {**own, **options.get("prefer", {})}

@@ -486,7 +486,7 @@ def _lower(prepared: PreparedModel, *, advised: bool = True) -> Lowered:
         return most_often([partial(with_frames, setting, each, wanted_frames(request)) for each in made])
 
     lowered = lowered_for(setting, tried)
-    return evolve(lowered, costs=costs_used(lowered, setting, backends))
+    return evolve(lowered, costs=costs_used(lowered, setting, backends), program=prepared.program)
 
 
 def _place(

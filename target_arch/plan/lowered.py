@@ -5,6 +5,7 @@ It includes the attempts that made the model fit.
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import Any
 
 from attrs import evolve, field, frozen
 
@@ -64,7 +65,7 @@ class Lowered:
 
     `kernels` are by partition id, `budgets` those of accelerator partitions, with `used` filled in, in the
     order of lowering; `attempts` are earlier misfits. `frames` is the pipeline of frames in flight, where one
-    was asked for.
+    was asked for. `program` is the imported Relax program, opaque to everything but `target_arch.relax`.
     """
 
     graph: PartitionGraph
@@ -80,6 +81,7 @@ class Lowered:
     frames: FramePipeline | None = field(default=None, repr=False)
     whole: PartitionGraph | None = field(default=None, repr=False)
     """The placed model before operators of it were divided; None where none is."""
+    program: Any = field(default=None, repr=False, eq=False)
 
     @property
     def memory(self) -> MemoryPlan:

@@ -45,7 +45,7 @@ class SocTargets(Mapping[str, TargetInstance]):
 
     def register_tvm_targets(self) -> tuple[str, ...]:
         """Make every instance a tag of TVM, as in `tvm.target.Target("zynq_edge/dsp_cpu")`, and return the
-        tags. Their keys are the instance's name, its memory scopes, its clock, and TVM's own. Imports TVM.
+        tags. Their keys are `TargetInstance.tvm_keys`, and TVM's own. Imports TVM.
         """
         from target_arch.relax import vdevice
 

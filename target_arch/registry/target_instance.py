@@ -8,7 +8,7 @@ from target_arch.backend.contract import Backend
 from target_arch.plan.kernels import Codegen
 from target_arch.registry.lookup.errors import UnknownNameError
 from target_arch.soc.model import CopyPath, DLDevice, Instance, LoadProcess, SoC
-from target_arch.soc.words import DLDeviceType
+from target_arch.soc.words import DLDeviceType, InstructionSet
 
 _TVM_KINDS = {
     DLDeviceType.CPU: "c",
@@ -88,9 +88,16 @@ class TargetInstance:
 
     @property
     def tvm_keys(self) -> tuple[str, ...]:
-        """The keys of its tag, beside TVM's own: its name, its memory scopes, and its clock if it has one."""
-        clock = self.instance.arch.clock
-        return (self.name, *self.memory_scopes, *((f"clock-{clock:.0f}Hz",) if clock else ()))
+        """The keys of its tag, beside TVM's own: its name, its memory scopes, its instruction set and the
+        bits of its vectors, and its clock, as far as they are known.
+        """
+        clock, isa = self.instance.arch.clock, self.instance.arch.isa
+        facts = (
+            ("isa-", "" if isa is InstructionSet.GENERIC else str(isa)),
+            ("vector-bits-", str(isa.vector_bits or "")),
+            ("clock-", f"{clock:.0f}Hz" if clock else ""),
+        )
+        return (self.name, *self.memory_scopes, *(f"{key}{value}" for key, value in facts if value))
 
     @property
     def tvm_target(self) -> Any:

@@ -73,6 +73,21 @@ class InstructionSet(StrEnum):
     RV64GCV = "rv64gcv"
     HVXV67 = "hvxv67"
 
+    @property
+    def vector_bits(self) -> int:
+        """The bits of a vector register that every processor with these instructions has; 0 without any."""
+        return _VECTOR_BITS.get(self, 0)
+
+
+_VECTOR_BITS = {
+    InstructionSet.X86_64: 128,
+    InstructionSet.ARMV7E_M: 32,
+    InstructionSet.ARMV8_1_M: 128,
+    InstructionSet.AARCH64: 128,
+    InstructionSet.RV64GCV: 128,
+    InstructionSet.HVXV67: 1024,
+}
+
 
 def by_ends(duties: Iterable[CacheDuty]) -> Mapping[tuple[bool, bool], CacheDuty]:
     """The duties by (cleans, invalidates). ValueError where two are about the same ends: `CacheDuty.at` could

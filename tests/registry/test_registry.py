@@ -109,3 +109,15 @@ def test_vdevices_name_the_scopes(name: str) -> None:
         assert scopes == [f"global.{memory}" for memory in target.instance.memory]
         assert set(scopes) <= set(target.memory_scopes)
         assert target.tvm_target.kind.name == target.tvm_kind
+
+
+def test_tags_of_tvm_say_what_schedules_ask_for() -> None:
+    """Of every instance that says it: memories, instructions, bits of vectors, clock."""
+    import tvm
+
+    assert Registry.from_soc(read_soc("mcu_m55"))["mcu_m55"].register_tvm_targets() == ("mcu_m55/host_cpu",)
+    keys = [str(key) for key in tvm.target.Target("mcu_m55/host_cpu").keys]
+    assert keys == [
+        *("host_cpu", "global.tcm", "global.sram", "global.flash", "global.itcm"),
+        *("isa-armv8.1-m", "vector-bits-128", "clock-200000000Hz", "cpu"),
+    ]

@@ -68,17 +68,17 @@ class LoweredRelax:
 
     def of(self, operator: Operator) -> "LoweredRelax":
         """The same steps for an operator: with its tensors, and with values of its own."""
-        tensors = {f"{_INPUT}{number}": name for number, name in enumerate(operator.inputs)}
-        tensors[OUTPUT] = operator.output
-
-        def names(given: Iterable[str]) -> tuple[str, ...]:
-            return tuple(tensors.get(name, f"{operator.id}.{name}") for name in given)
 
         def sizes(given: Mapping[str, int]) -> dict[str, int]:
-            return dict(zip(names(given), given.values(), strict=True))
+            return dict(zip(names_of(given, operator), given.values(), strict=True))
 
         steps = (
-            evolve(step, reads=names(step.reads), writes=names(step.writes), scratch=names(step.scratch))
+            evolve(
+                step,
+                reads=names_of(step.reads, operator),
+                writes=names_of(step.writes, operator),
+                scratch=names_of(step.scratch, operator),
+            )
             for step in self.steps
         )
         return LoweredRelax(
@@ -91,6 +91,13 @@ class LoweredRelax:
 
 _INPUT, OUTPUT = "input", "output"
 """Names of the tensors of a nameless operator; the inputs are numbered."""
+
+
+def names_of(names: Iterable[str], operator: Operator) -> tuple[str, ...]:
+    """The names that values of a nameless operator have as those of this one."""
+    tensors = {f"{_INPUT}{number}": name for number, name in enumerate(operator.inputs)}
+    tensors[OUTPUT] = operator.output
+    return tuple(tensors.get(name, f"{operator.id}.{name}") for name in names)
 
 
 def lower_relax(module: Any, operator: Operator) -> LoweredRelax:

@@ -51,6 +51,11 @@ def find_operators(
         for operator, draft in zip(values.operators, values.owners, strict=True)
         if draft is not None and operator.lowering is Lowering.TVM
     }
+    computed = {
+        ids[operator.id]: draft.output
+        for operator, draft in zip(values.operators, values.owners, strict=True)
+        if draft is not None and operator.id in ids
+    }
     results = tuple(called.get(name, name) for name in found)
     model = Model(
         name=model_name(name),
@@ -60,7 +65,7 @@ def find_operators(
         tensors=tensors,
         operators=tuple(operators),
     )
-    return with_states(model, states, results), evolve(program, functions=functions)
+    return with_states(model, states, results), evolve(program, functions=functions, results=computed)
 
 
 def _called(found: tuple[str, ...], inputs: tuple[str, ...], wanted: tuple[str, ...]) -> dict[str, str]:

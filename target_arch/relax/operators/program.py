@@ -18,13 +18,15 @@ class RelaxProgram:
 
     `functions` has, for every operator that TVM lowers, a Relax function of its inputs (in the order of
     `Operator.inputs`) that returns its output; constants are inside. `graph` are the facts of `main`.
-    `constant_names` maps a constant's stored bytes to the name its author gave it.
+    `constant_names` maps a constant's stored bytes to the name its author gave it. `results` has the variable
+    of `main` that each operator of the program computes, by the operator's id.
     """
 
     module: IRModule
     graph: Graph = field(repr=False)
     functions: Mapping[str, Any] = field(factory=dict, repr=False)
     constant_names: Mapping[bytes, str] = field(factory=dict, repr=False)
+    results: Mapping[str, Any] = field(factory=dict, repr=False)
 
     def alone(self, operator: str) -> IRModule:
         """The function of such an operator as `main` of a module, with the TIR functions that it calls."""
@@ -43,7 +45,7 @@ def function_of(graph: Graph, draft: Draft) -> Any:
         with builder.dataflow():
             known = dict(parameters)
             for var in order:
-                known[var] = builder.emit(_substituted(graph.bound[var], known))
+                known[var] = builder.emit(substituted(graph.bound[var], known))
             result = builder.emit_output(known[draft.output])
         builder.emit_func_output(result)
     return builder.get()["main"]
@@ -60,14 +62,15 @@ def _inside(graph: Graph, draft: Draft) -> list[Any]:
     return sorted(needed, key=graph.positions.__getitem__)
 
 
-def _substituted(value: Any, known: Mapping[Any, Any]) -> Any:
+def substituted(value: Any, known: Mapping[Any, Any]) -> Any:
+    """The expression with the known values in place of its variables."""
     if isinstance(value, relax.Var):
         return known[value]
     if isinstance(value, relax.Call):
-        arguments = [_substituted(argument, known) for argument in value.args]
+        arguments = [substituted(argument, known) for argument in value.args]
         return relax.Call(value.op, arguments, value.attrs, value.ty_args)
     if isinstance(value, relax.Tuple):
-        return relax.Tuple([_substituted(item, known) for item in value.fields])
+        return relax.Tuple([substituted(item, known) for item in value.fields])
     if isinstance(value, relax.TupleGetItem):
-        return relax.TupleGetItem(_substituted(value.tuple_value, known), value.index)
+        return relax.TupleGetItem(substituted(value.tuple_value, known), value.index)
     return value
