@@ -82,8 +82,8 @@ class ModelOutcome:
 
     @typed_arguments
     def module(self, codegen: str | None = None) -> Any:
-        """The imported program as a Relax `IRModule`, with a function for each partition, whose attributes say
-        its instance and its operators. With `codegen` they are for that code generator of TVM, as
+        """The imported program as a Relax `IRModule`, with a function for each partition; attributes say its
+        instance and its operators. With `codegen` they are for that code generator of TVM, as
         `register_codegen` makes one.
 
         DiagnosticError where operators are divided: the program has no slices.
