@@ -76,10 +76,11 @@ class InstructionSet(StrEnum):
     @property
     def vector_bits(self) -> int:
         """The bits of a vector register that every processor with these instructions has; 0 without any."""
-        return _VECTOR_BITS.get(self, 0)
+        return _VECTOR_BITS[self]
 
 
 _VECTOR_BITS = {
+    InstructionSet.GENERIC: 0,
     InstructionSet.X86_64: 128,
     InstructionSet.ARMV7E_M: 32,
     InstructionSet.ARMV8_1_M: 128,
