@@ -16,7 +16,9 @@ from target_arch.plan.partitions import Choice
 from target_arch.plan.printed import frames
 from target_arch.plan.printed import text as texts
 from target_arch.plan.printed.verdict import verdict
+from target_arch.plan.products import widens
 from target_arch.stages.errors import least_of_steps
+from target_arch.stages.simplification.halves import half_weights
 
 if TYPE_CHECKING:
     from target_arch.pipeline import CompiledModel as Stages
@@ -154,6 +156,7 @@ class ModelOutcome:
         left_out = str(made.model.simplification or "")
         if left_out:
             yield left_out
+        yield from self._halves()
         memory = made.memory
         for arena in sorted(memory.peaks):
             used, bound = memory.peaks[arena], memory.shared[arena]
@@ -171,6 +174,16 @@ class ModelOutcome:
         yield from self._firmware()
         if made.manifest.self_test.missing:
             yield f"no self-test vector: {made.manifest.self_test.missing}"
+
+    def _halves(self) -> Iterator[str]:
+        """The weights that are in float16, or could be."""
+        model = self.stages.model
+        narrow = sum(model.tensors[op.constants[0]].bytes for op in model.operators if widens(op, model))
+        wide = sum(tensor.bytes for tensor in half_weights(model))
+        if narrow:
+            yield f"{narrow:,} B of weights are in float16, and take twice as much in float32"
+        if wide:
+            yield f"{wide:,} B of weights have values of float16: with the goal `size` they take half"
 
     def _firmware(self) -> Iterator[str]:
         """The memory of every firmware: its kernels and its stack."""

@@ -49,6 +49,8 @@ from target_arch.pipeline.resolve import (
 from target_arch.pipeline.reuse import Imported, ModelKey, Reuse
 from target_arch.pipeline.workloads import answered, first_spans, require_workload, tasks_of
 from target_arch.plan.division import Divide, ShareChoice
+from target_arch.plan.goal import Goal
+from target_arch.plan.kernels import Codegen
 from target_arch.plan.lowered import Lowered
 from target_arch.plan.memory import IoOwner
 from target_arch.plan.model import Model
@@ -80,9 +82,13 @@ from target_arch.stages.placement.grouping import Grouping
 from target_arch.stages.placement.place import place
 from target_arch.stages.placement.rules import Rules
 from target_arch.stages.setting import Setting
+from target_arch.stages.simplification.halves import with_half_weights
 from target_arch.stages.simplification.removal import without_dead_channels
 from target_arch.stages.steps.expected import with_runs
 from target_arch.stages.workloads.apart import apart, may_be_apart
+
+_WIDENING = (Codegen.C, Codegen.LLVM, Codegen.COMMAND_STREAM, Codegen.NONE)
+"""Codegens beside which weights may be in float16: their functions widen them, or they take no floats."""
 
 
 def compile_model(request: CompileRequest) -> CompiledModel:
@@ -405,11 +411,16 @@ def _imported(
     taking.sort(key=lambda arch: arch.host)
     patterns = tuple(dict.fromkeys(pattern for arch in taking for pattern in backends[arch.name].patterns))
     key = ModelKey.of(request, patterns)
-    found = reuse.model(key, lambda: _import(request, patterns, plug_ins))
+    halves = request.optimize is Goal.SIZE and all(
+        backends[arch.name].codegen in _WIDENING for arch in taking
+    )
+    found = reuse.model(key, lambda: _import(request, patterns, plug_ins, halves=halves))
     return found, reuse.store(key, request.optimize, request.tuning)
 
 
-def _import(request: CompileRequest, patterns: tuple[Pattern, ...], plug_ins: PlugIns) -> Imported:
+def _import(
+    request: CompileRequest, patterns: tuple[Pattern, ...], plug_ins: PlugIns, *, halves: bool
+) -> Imported:
     model, program = import_model(
         request.model_path,
         request.name,
@@ -421,6 +432,8 @@ def _import(request: CompileRequest, patterns: tuple[Pattern, ...], plug_ins: Pl
     )
     if not request.keep_dead:
         model = without_dead_channels(model)
+    if halves:
+        model = with_half_weights(model)
     return with_own_outputs(model) if request.io is IoOwner.CALLER else model, program
 
 

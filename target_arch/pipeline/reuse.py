@@ -39,6 +39,7 @@ class ModelKey:
     shapes: str
     states: tuple[tuple[str, str], ...]
     keep_dead: bool
+    for_size: bool
     io: IoOwner
 
     @classmethod
@@ -54,6 +55,7 @@ class ModelKey:
             shapes=repr((sorted(given.shapes.items()), given.batch, sorted(given.values.items()), given.cut)),
             states=tuple(sorted(request.states.items())),
             keep_dead=request.keep_dead,
+            for_size=request.optimize is Goal.SIZE,
             io=request.io,
         )
 

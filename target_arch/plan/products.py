@@ -24,6 +24,11 @@ def is_hybrid(operator: Operator, model: Model) -> bool:
     return model.tensors[operator.constants[0]].dtype == "int8"
 
 
+def widens(operator: Operator, model: Model) -> bool:
+    """Whether a sum of products of floats has weights of float16, which are widened where they are used."""
+    return operator.facts.weighted and model.tensors[operator.constants[0]].dtype == "float16"
+
+
 def beyond_plain(operator: Operator, model: Model, *, grouped: bool = False) -> str | None:
     """The reason why a sum of products is not in the plain form: values of 8 bits or floats, one group of
     channels unless `grouped`, weights without zero point, sums of 32 bits. None for the plain form.

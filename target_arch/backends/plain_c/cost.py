@@ -9,6 +9,7 @@ from target_arch.backend.contract import Backend, Option, Question, WorkPart
 from target_arch.backends.plain_c.work.rates import cycles
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.facts import Arithmetic
+from target_arch.plan.products import widens
 from target_arch.soc.chip.chip import cycles_per_instruction
 
 INTEGER_RATE = Option(
@@ -80,9 +81,10 @@ def way(question: Question, backend: Backend) -> str:
 
     operator, model, isa = question.operator, question.model, question.instance.arch.isa
     found = predicted(operator, model, isa, question.goal)
+    widening = ", widens weights of float16" if widens(operator, model) else ""
     if _stated(question, backend) is not None:
-        return f"{found}, at the stated rate"
-    return f"{found}, about {cycles(found.work, isa):,.0f} cycles of {isa}"
+        return f"{found}{widening}, at the stated rate"
+    return f"{found}{widening}, about {cycles(found.work, isa):,.0f} cycles of {isa}"
 
 
 def _stated(question: Question, backend: Backend) -> float | None:

@@ -6,7 +6,7 @@ from target_arch.backend.contract import Question
 from target_arch.plan.arithmetic import counts_in_multiplier
 from target_arch.plan.model import DTYPE_BYTES, Model, Operator
 from target_arch.plan.operators.facts import INTEGERS, Arithmetic, Lowering, Structure
-from target_arch.plan.products import is_hybrid
+from target_arch.plan.products import is_hybrid, widens
 
 _STORED = ("int8", "uint8")
 
@@ -34,7 +34,7 @@ def _arithmetic_refusal(operator: Operator, model: Model) -> str | None:
 
 
 def _float_refusal(operator: Operator, model: Model) -> str | None:
-    weights = operator.constants[:1] if is_hybrid(operator, model) else ()
+    weights = operator.constants[:1] if is_hybrid(operator, model) or widens(operator, model) else ()
     for name in (*operator.inputs, *operator.constants, operator.output):
         if name in weights:
             continue

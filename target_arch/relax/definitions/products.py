@@ -16,7 +16,7 @@ from tvm import te, tirx
 from target_arch.plan.arithmetic import Requantization, any_requantization
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.facts import Arithmetic
-from target_arch.plan.products import groups_of, is_hybrid
+from target_arch.plan.products import groups_of, is_hybrid, widens
 from target_arch.plan.windows import required_windows, written_windows
 from target_arch.relax.definitions import hybrid
 from target_arch.relax.te.definition import (
@@ -34,6 +34,7 @@ from target_arch.relax.te.definition import (
     stage,
     tensor_of,
 )
+from target_arch.relax.te.half import from_finite_half
 from target_arch.relax.te.scaling import requantized, widened
 from target_arch.relax.te.windows import all_inside, reaching, under
 
@@ -50,6 +51,8 @@ class ProductArithmetic:
     dtype: str
     narrow: bool
     """Whether stored values have 8 bits."""
+    halves: bool = False
+    """Whether weights are float16, which is widened here."""
 
     @property
     def accumulator(self) -> str:
@@ -65,7 +68,7 @@ class ProductArithmetic:
         """One product of the sum."""
         r = self.requantization
         if r is None:
-            return x * w
+            return x * (from_finite_half(w.asobject()) if self.halves else w)
         first = widened(x, r.input_offset) if self.narrow else x.astype("int32") + r.input_offset
         second = widened(w, r.second_offset)
         if r.accumulator == "int64":
@@ -81,6 +84,7 @@ def rule_of(operator: Operator, model: Model) -> ProductArithmetic:
         activation=activation_of(operator) if real else "none",
         dtype=model.tensors[operator.output].dtype,
         narrow=model.tensors[operator.inputs[0]].dtype in ("int8", "uint8"),
+        halves=widens(operator, model),
     )
 
 
