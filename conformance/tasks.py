@@ -6,16 +6,17 @@ length of the busy period that it looks at.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from random import Random
 
 from attrs import evolve
 
+from target_arch.plan.workloads.answers import Analysis
 from target_arch.plan.workloads.tasks import TaskStep, TaskWait, TaskWork, TimedTask
 from target_arch.plan.workloads.workload import Timing
 from target_arch.stages.workloads.alone import JobClock
-from target_arch.stages.workloads.response import analysis
 from target_arch.stages.workloads.simulation import Release, periodic, simulated
+from target_arch.stages.workloads.waiting import group_of
 
 _MILLISECOND = 10**9
 
@@ -24,8 +25,27 @@ def random_tasks(random: Random) -> list[TimedTask]:
     """Two to ten tasks on a host and up to six instances or channels, busy for 30 to 100 % of the time, with
     periods from 5 to 500 ms. One in ten has the priority of another, which else go by deadlines.
     """
-    count, load = random.randint(2, 10), random.uniform(0.3, 1.0)
     lines = [f"instance{number}" for number in range(random.randint(0, 6))]
+    return _tasks(random, random.randint(2, 10), random.uniform(0.3, 1.0), lambda: lines)
+
+
+def tasks_of_few(random: Random) -> list[TimedTask]:
+    """As `random_tasks`, but each on one or two of up to six instances or channels, and so many at once: busy
+    for 30 to 200 % of the time if they ran in turn.
+    """
+    lines = [f"instance{number}" for number in range(random.randint(2, 6))]
+    return _tasks(
+        random,
+        random.randint(2, 10),
+        random.uniform(0.3, 2.0),
+        lambda: random.sample(lines, random.choice((1, 1, 2))),
+        0.1,
+    )
+
+
+def _tasks(
+    random: Random, count: int, load: float, lines: Callable[[], Sequence[str]], hosted: float = 1.0
+) -> list[TimedTask]:
     shares = [random.random() for _ in range(count)]
     drafts = []
     for share in shares:
@@ -38,16 +58,21 @@ def random_tasks(random: Random) -> list[TimedTask]:
         priority = tasks[-1].timing.priority if tasks and random.random() < 0.1 else count - number
         jitter = int(random.choice((0, 0, 0.05, 0.1)) * period)
         timing = Timing(period=period, deadline=deadline, jitter=jitter, priority=priority)
-        tasks.append(TimedTask(name=f"task{number}", timing=timing, steps=random_steps(random, cost, lines)))
+        tasks.append(
+            TimedTask(name=f"task{number}", timing=timing, steps=random_steps(random, cost, lines(), hosted))
+        )
     return tasks
 
 
-def random_steps(random: Random, cost: int, lines: Sequence[str]) -> tuple[TaskStep, ...]:
-    """Steps on the host and on timelines, that take so long together."""
+def random_steps(
+    random: Random, cost: int, lines: Sequence[str], hosted: float = 1.0
+) -> tuple[TaskStep, ...]:
+    """Steps on the host and on timelines, that take so long together; those of the host so much shorter."""
     steps, counts = list[TaskStep](), Counter[str]()
     parts = [random.random() ** 2 + 0.02 for _ in range(random.randint(1, 12))]
     for part in parts:
-        takes, where = max(1, int(cost * part / sum(parts))), random.choice(["", *lines])
+        where = random.choice(["", *lines])
+        takes = max(1, int(cost * part / sum(parts) * (1 if where else hosted)))
         steps.append(TaskWork(takes=takes, timeline=where))
         if where:
             counts[where] += 1
@@ -56,21 +81,21 @@ def random_steps(random: Random, cost: int, lines: Sequence[str]) -> tuple[TaskS
     return tuple(steps)
 
 
-def broken(tasks: Sequence[TimedTask], random: Random, tries: int) -> bool:
+def broken(tasks: Sequence[TimedTask], answer: Analysis, random: Random, tries: int) -> bool:
     """Whether a job was late in the simulation with worst times."""
     return any(
-        simulated(tasks, releases).late
-        for releases in (*phasings(tasks), *(_random(tasks, random) for _ in range(tries)))
+        simulated(tasks, releases, answer.waits).late
+        for releases in (*phasings(tasks, answer), *(_random(tasks, random) for _ in range(tries)))
     )
 
 
-def late_with_less(tasks: Sequence[TimedTask], random: Random) -> bool:
+def late_with_less(tasks: Sequence[TimedTask], answer: Analysis, random: Random) -> bool:
     """Whether a job was late where steps took less than their worst time."""
 
     def takes(task: int, step: int, worst: int) -> int:
         return int(worst * random.uniform(0.2, 1))
 
-    return simulated(tasks, _random(tasks, random), takes).late > 0
+    return simulated(tasks, _random(tasks, random), answer.waits, takes).late > 0
 
 
 def _random(tasks: Sequence[TimedTask], random: Random) -> list[list[Release]]:
@@ -84,30 +109,42 @@ def _random(tasks: Sequence[TimedTask], random: Random) -> list[list[Release]]:
     ]
 
 
-def phasings(tasks: Sequence[TimedTask]) -> Iterator[list[list[Release]]]:
+def phasings(tasks: Sequence[TimedTask], answer: Analysis) -> Iterator[list[list[Release]]]:
     """Releases that are likely the worst for some task: all that are as urgent or more come at once, late by
     their whole jitter, just after the longest step of one that is less urgent began.
 
     As many jobs of each follow as may come in one busy period.
     """
-    answers = analysis(tasks).responses
+    answers = answer.responses
     for number, task in enumerate(tasks):
         longest = max(each.timing.period + each.timing.jitter for each in tasks)
         window = longest + (answers[number].worst or 4 * longest)
         level = task.timing.priority
+        lines = frozenset[str]().union(*(tasks[one].timelines for one in group_of(answer.waits, number)))
         lower = [
-            other
-            for other, each in enumerate(tasks)
-            if each.timing.priority < level and answers[other].times.longest == answers[number].blocked
+            (*_blocks(each, lines), other) for other, each in enumerate(tasks) if each.timing.priority < level
         ]
+        _, step, blocker = max(lower, default=(0, 0, None))
         yield [
             _at_once(each, window)
             if each.timing.priority >= level
-            else [_begun_before(each, answers[other].times.longest_step)]
-            if other in lower[:1]
+            else [_begun_before(each, step)]
+            if other == blocker
             else []
             for other, each in enumerate(tasks)
         ]
+
+
+def _blocks(task: TimedTask, lines: Collection[str]) -> tuple[int, int]:
+    """The longest step that keeps others from the host or these timelines, and its number."""
+    return max(
+        (
+            (step.host + (step.takes if isinstance(step, TaskWork) else 0), number)
+            for number, step in enumerate(task.steps)
+            if isinstance(step, TaskWork) and (not step.timeline or step.timeline in lines)
+        ),
+        default=(0, 0),
+    )
 
 
 def _at_once(task: TimedTask, window: int) -> list[Release]:

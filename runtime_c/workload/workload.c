@@ -105,16 +105,32 @@ static int goes_before(const ta_workload *w, uint32_t one, uint32_t other)
         return here > there;
     if (w->states[one].begun != w->states[other].begun)
         return w->states[one].begun != 0u;
-    return w->states[one].jobs[0].due_us < w->states[other].jobs[0].due_us;
+    if (w->states[one].jobs[0].due_us != w->states[other].jobs[0].due_us)
+        return w->states[one].jobs[0].due_us < w->states[other].jobs[0].due_us;
+    return one < other;
 }
 
-static uint32_t most_urgent(const ta_workload *w)
+/* The task with a job that goes next after that of another one, at first after TA_NO_TASK. */
+static uint32_t next_after(const ta_workload *w, uint32_t task)
 {
     uint32_t chosen = TA_NO_TASK;
     for (uint32_t i = 0; i < w->schedule->task_count; i++)
-        if (w->states[i].job_count > 0u && (chosen == TA_NO_TASK || goes_before(w, i, chosen)))
+        if (w->states[i].job_count > 0u && (task == TA_NO_TASK || goes_before(w, task, i)) &&
+            (chosen == TA_NO_TASK || goes_before(w, i, chosen)))
             chosen = i;
     return chosen;
+}
+
+/* Has the next step of a task to wait for the job of another one? */
+static int has_to_wait(const ta_workload *w, uint32_t task)
+{
+    const uint8_t *waits = &w->schedule->waits[task * w->schedule->task_count];
+    if (w->states[task].begun && w->states[task].step >= w->models->bundles[task]->step_count)
+        return 0;
+    for (uint32_t i = 0; i < w->schedule->task_count; i++)
+        if (waits[i] && w->states[i].job_count > 0u && goes_before(w, i, task))
+            return 1;
+    return 0;
 }
 
 static uint32_t sleep_of(const ta_workload *w, uint64_t now)
@@ -132,58 +148,103 @@ static uint32_t sleep_of(const ta_workload *w, uint64_t now)
 
 /* What is in flight */
 
-/* Wait for everything of the job that has the chip; cancel what does not end. */
-static ta_status drain(ta_workload *w)
+static ta_progress *progress_of(const ta_workload *w, uint32_t task, uint32_t timeline)
+{
+    return &w->progress[task * runtime_of(w)->soc->timeline_count + timeline];
+}
+
+/* The job does not go on. The first reason is the one to tell. */
+static void fail(ta_task_state *state, ta_status status, uint32_t step)
+{
+    if (state->status != TA_OK)
+        return;
+    state->status = status;
+    state->failed_step = step;
+}
+
+/* The core works for a task. */
+static void turn_to(const ta_workload *w, uint32_t task)
+{
+    runtime_of(w)->bundle = w->models->bundles[task];
+    runtime_of(w)->failed_step = TA_NO_STEP;
+}
+
+/* Whether nothing is in flight on a timeline, after `timeout_us` at most: else TA_ERROR_BUSY. What does not end within
+ * the runtime's time is cancelled. How it ended is its job's. */
+static ta_status settle(ta_workload *w, uint32_t timeline, uint64_t now, uint32_t timeout_us)
 {
     ta_runtime *rt = runtime_of(w);
-    ta_status status = TA_OK;
-    for (uint32_t t = 0; t < rt->soc->timeline_count; t++) {
-        ta_progress *progress = &rt->progress[t];
-        while (progress->settled < progress->issued) {
-            const uint32_t before = progress->settled;
-            const ta_status ended = ta_settle(rt, t, progress->settled + 1u, rt->timeout_us);
-            status = status != TA_OK ? status : ended;
-            if (progress->settled == before) {
-                (void)rt->port->cancel(rt->port, t);
-                progress->settled = progress->issued;
-                w->broken = 1;
-            }
-        }
+    ta_line *line = &w->lines[timeline];
+    if (line->owner == TA_NO_TASK)
+        return TA_OK;
+    ta_progress *progress = progress_of(w, line->owner, timeline);
+    turn_to(w, line->owner);
+    rt->progress[timeline] = *progress;
+    const ta_status status = ta_settle(rt, timeline, progress->issued, timeout_us);
+    *progress = rt->progress[timeline];
+    if (progress->settled != progress->issued) {
+        if (status == TA_ERROR_TIMEOUT && timeout_us < rt->timeout_us && now - line->since_us < rt->timeout_us)
+            return TA_ERROR_BUSY;
+        (void)rt->port->cancel(rt->port, timeline);
+        progress->settled = progress->issued;
+        w->broken = 1;
     }
+    if (status != TA_OK)
+        fail(&w->states[line->owner], status, rt->failed_step);
+    line->owner = TA_NO_TASK;
+    return TA_OK;
+}
+
+/* See what is in flight of a task, as `settle` does: TA_ERROR_BUSY where some is. */
+static ta_status settle_all(ta_workload *w, uint32_t task, uint64_t now, uint32_t timeout_us)
+{
+    ta_status status = TA_OK;
+    for (uint32_t t = 0; t < runtime_of(w)->soc->timeline_count; t++)
+        if (w->lines[t].owner == task && settle(w, t, now, timeout_us) != TA_OK)
+            status = TA_ERROR_BUSY;
     return status;
 }
 
-/* Where the progress of a task is kept while others have the chip: counters go on, so `base` has no meaning there. */
-static ta_progress *kept(const ta_workload *w, uint32_t task)
+/* Wait for all that is in flight of a task. */
+static void drain(ta_workload *w, uint32_t task)
 {
-    return &w->progress[task * runtime_of(w)->soc->timeline_count];
+    (void)settle_all(w, task, 0, runtime_of(w)->timeout_us);
 }
 
-static void give_up_chip(ta_workload *w)
+/* A timeline with something in flight, of this task if it has some; `*count` is how many have. */
+static uint32_t busy_line(const ta_workload *w, uint32_t task, uint32_t *count)
 {
-    ta_runtime *rt = runtime_of(w);
-    for (uint32_t t = 0; t < rt->soc->timeline_count; t++) {
-        ta_progress *progress = &rt->progress[t];
-        const ta_progress idle = {progress->base + progress->issued, 0, 0, 0};
-        if (w->current != TA_NO_TASK)
-            kept(w, w->current)[t] = *progress;
-        *progress = idle;
-    }
-    w->current = TA_NO_TASK;
+    uint32_t chosen = 0;
+    *count = 0;
+    for (uint32_t t = 0; t < runtime_of(w)->soc->timeline_count; t++)
+        if (w->lines[t].owner != TA_NO_TASK) {
+            if (*count == 0u || w->lines[t].owner == task)
+                chosen = t;
+            (*count)++;
+        }
+    return chosen;
 }
 
-static void take_chip(ta_workload *w, uint32_t task)
+static int any_on_demand(const ta_workload *w)
 {
-    ta_runtime *rt = runtime_of(w);
-    rt->bundle = w->models->bundles[task];
-    rt->failed_step = TA_NO_STEP;
-    for (uint32_t t = 0; t < rt->soc->timeline_count; t++) {
-        ta_progress *progress = &rt->progress[t];
-        const uint32_t base = progress->base;
-        *progress = kept(w, task)[t];
-        progress->base = base - progress->issued;
-    }
-    w->current = task;
+    for (uint32_t i = 0; i < w->schedule->task_count; i++)
+        if (w->schedule->tasks[i].on_demand)
+            return 1;
+    return 0;
+}
+
+/* Nothing can be done now: wait for what the most urgent job has in flight, until the next one is due, and no longer
+ * than a slice where something else may be next. */
+static void rest(ta_workload *w, uint32_t task, uint64_t now)
+{
+    uint32_t count, timeout_us = w->schedule->slots == NULL ? sleep_of(w, now) : TA_FOREVER;
+    const uint32_t line = busy_line(w, task, &count);
+    if ((count > 1u || any_on_demand(w)) && timeout_us > TA_WORKLOAD_SLICE_US)
+        timeout_us = TA_WORKLOAD_SLICE_US;
+    if (timeout_us > runtime_of(w)->timeout_us)
+        timeout_us = runtime_of(w)->timeout_us;
+    if (count > 0u)
+        (void)settle(w, line, now, timeout_us);
 }
 
 /* Jobs */
@@ -196,30 +257,33 @@ static uint32_t first_step(const ta_bundle *bundle)
     return step;
 }
 
-static ta_status begin(ta_workload *w, uint32_t task, uint64_t now)
+static void begin(ta_workload *w, uint32_t task, uint64_t now)
 {
     ta_task_state *state = &w->states[task];
     const ta_progress fresh = {0, 0, 0, 0};
     for (uint32_t t = 0; t < runtime_of(w)->soc->timeline_count; t++)
-        kept(w, task)[t] = fresh;
+        *progress_of(w, task, t) = fresh;
     state->begun = 1;
     state->run_us = 0;
+    state->status = TA_OK;
+    state->failed_step = TA_NO_STEP;
     state->step = first_step(w->models->bundles[task]);
     state->jobs[0].start_us = now;
-    return w->hooks.begin != NULL ? w->hooks.begin(w->hooks.context, task, &state->jobs[0]) : TA_OK;
+    if (w->hooks.begin != NULL)
+        fail(state, w->hooks.begin(w->hooks.context, task, &state->jobs[0]), TA_NO_STEP);
 }
 
 /* The job that has begun is over. Jobs that came meanwhile find that it was not. */
-static ta_status finish(ta_workload *w, uint32_t task, ta_status status)
+static ta_status finish(ta_workload *w, uint32_t task)
 {
     ta_task_state *state = &w->states[task];
     ta_job *job = &state->jobs[0];
-    job->status = status;
-    job->failed_step = status == TA_OK ? TA_NO_STEP : runtime_of(w)->failed_step;
+    job->status = state->status;
+    job->failed_step = state->failed_step;
     if (w->hooks.end != NULL)
         w->hooks.end(w->hooks.context, task, job);
     const ta_status timed = now_of(w, &job->end_us);
-    if (status == TA_OK) {
+    if (job->status == TA_OK) {
         state->counts.done++;
         keep_longest(&state->counts.longest_response_us, job->end_us - job->due_us);
         if (job->end_us - job->due_us > w->schedule->tasks[task].deadline_us)
@@ -233,108 +297,128 @@ static ta_status finish(ta_workload *w, uint32_t task, ta_status status)
     return timed;
 }
 
-/* May the next step be issued? Its timeline holds one at a time, and another job may come while it is waited for. */
-static int is_free(ta_runtime *rt, const ta_step *step, ta_status *status)
-{
-    if (step->kind == (uint32_t)TA_STEP_WAIT || step->event.timeline == TA_TIMELINE_NONE)
-        return 1;
-    const ta_progress *progress = &rt->progress[step->event.timeline];
-    if (progress->settled == progress->issued)
-        return 1;
-    *status = ta_settle(rt, step->event.timeline, progress->issued, rt->timeout_us);
-    return 0;
-}
-
-/* One step of the job that has the chip, or a wait before it. */
-static ta_status advance(ta_workload *w, uint64_t before)
+/* Issue a step whose timeline is idle, or wait for one that is over. */
+static void execute(ta_workload *w, uint32_t task, const ta_step *step, uint64_t now)
 {
     ta_runtime *rt = runtime_of(w);
-    const uint32_t task = w->current;
     ta_task_state *state = &w->states[task];
-    ta_status status = TA_OK;
-    if (state->step < rt->bundle->step_count && is_free(rt, &rt->bundle->steps[state->step], &status)) {
-        status = ta_execute(rt, state->step);
-        if (status != TA_OK)
-            ta_blame(rt, state->step);
-        state->step++;
+    const uint32_t timeline = step->event.timeline;
+    const int issued = timeline != TA_TIMELINE_NONE && step->kind != (uint32_t)TA_STEP_WAIT;
+    turn_to(w, task);
+    if (issued) {
+        ta_progress *progress = progress_of(w, task, timeline);
+        progress->base = w->lines[timeline].count - progress->issued;
+        rt->progress[timeline] = *progress;
     }
-    const int over = status != TA_OK || state->step >= rt->bundle->step_count;
-    if (over) {
-        const ta_status ended = drain(w);
-        status = status != TA_OK ? status : ended;
-        give_up_chip(w);
+    const ta_status status = step->kind == (uint32_t)TA_STEP_WAIT ? TA_OK : ta_execute(rt, state->step);
+    if (status != TA_OK)
+        fail(state, status, state->step);
+    else if (issued) {
+        ta_line *line = &w->lines[timeline];
+        *progress_of(w, task, timeline) = rt->progress[timeline];
+        line->count++;
+        line->owner = task;
+        line->since_us = now;
     }
-    uint64_t now = before;
-    ta_status timed = over ? finish(w, task, status) : TA_OK;
-    if (timed == TA_OK)
-        timed = now_of(w, &now);
-    keep_longest(&state->counts.longest_step_us, now - before);
-    state->run_us += least(now - before);
-    keep_longest(&state->counts.longest_run_us, state->run_us);
-    return w->broken ? TA_ERROR_TIMEOUT : timed;
+    state->step++;
 }
 
-/* Give the chip to a task, whose job begins if it has not. 0 where that ended the job, or the turn. */
-static int change_to(ta_workload *w, uint32_t task, uint64_t now, ta_status *answer)
+/* Is nothing of a task in flight? */
+static int is_idle(const ta_workload *w, uint32_t task)
 {
-    if (w->current == task)
-        return 1;
-    if (w->current != TA_NO_TASK) {
-        const uint32_t from = w->current;
-        const ta_status status = drain(w);
-        give_up_chip(w);
-        if (status != TA_OK) {
-            *answer = finish(w, from, status);
-            *answer = w->broken ? TA_ERROR_TIMEOUT : *answer;
-        }
-        return 0; /* look again: a more urgent job may have come meanwhile */
-    }
-    if (!w->states[task].begun) {
-        runtime_of(w)->failed_step = TA_NO_STEP;
-        const ta_status status = begin(w, task, now);
-        if (status != TA_OK) {
-            *answer = finish(w, task, status);
+    for (uint32_t t = 0; t < runtime_of(w)->soc->timeline_count; t++)
+        if (w->lines[t].owner == task)
             return 0;
-        }
-    }
-    take_chip(w, task);
     return 1;
+}
+
+/* What is next of the job of a task that has begun: a step, and the end with the last one where nothing is in flight
+ * then, as a more urgent job could come between. TA_ERROR_BUSY: not yet. */
+static ta_status go_on(ta_workload *w, uint32_t task, uint64_t now)
+{
+    ta_task_state *state = &w->states[task];
+    const ta_bundle *bundle = w->models->bundles[task];
+    if (state->status != TA_OK)
+        drain(w, task);
+    else if (state->step < bundle->step_count) {
+        const ta_step *step = &bundle->steps[state->step];
+        const uint32_t timeline = step->event.timeline;
+        const int waits = step->kind == (uint32_t)TA_STEP_WAIT;
+        const int is_there = waits && progress_of(w, task, timeline)->settled >= step->event.value;
+        if (timeline != TA_TIMELINE_NONE && !is_there && settle(w, timeline, now, 0) != TA_OK)
+            return TA_ERROR_BUSY;
+        if (state->status == TA_OK)
+            execute(w, task, step, now);
+        if (state->status != TA_OK || state->step < bundle->step_count || !is_idle(w, task))
+            return TA_OK;
+    } else if (settle_all(w, task, now, 0) != TA_OK)
+        return TA_ERROR_BUSY;
+    else if (state->status != TA_OK)
+        return TA_OK; /* what was in flight failed */
+    return finish(w, task);
+}
+
+/* Of what the turn took, the part of a task. */
+static ta_status account(ta_workload *w, uint32_t task, uint64_t before, int is_step)
+{
+    ta_task_state *state = &w->states[task];
+    uint64_t now = before;
+    const ta_status timed = now_of(w, &now);
+    if (is_step)
+        keep_longest(&state->counts.longest_step_us, now - before);
+    state->run_us += least(now - before);
+    keep_longest(&state->counts.longest_run_us, state->run_us);
+    return timed;
 }
 
 /* A turn by priorities. */
 static ta_status turn_by_priorities(ta_workload *w, uint64_t now, uint32_t *sleep_us)
 {
-    ta_status answer = TA_OK;
     release_all(w, now);
-    const uint32_t task = most_urgent(w);
-    if (task == TA_NO_TASK) {
+    const uint32_t first = next_after(w, TA_NO_TASK);
+    if (first == TA_NO_TASK) {
         *sleep_us = sleep_of(w, now);
         return TA_OK;
     }
-    return change_to(w, task, now, &answer) ? advance(w, now) : answer;
+    for (uint32_t task = first; task != TA_NO_TASK; task = next_after(w, task)) {
+        if (has_to_wait(w, task))
+            continue;
+        if (!w->states[task].begun)
+            begin(w, task, now);
+        const ta_status status = go_on(w, task, now);
+        if (status != TA_ERROR_BUSY)
+            return status != TA_OK ? status : account(w, task, now, 1);
+    }
+    rest(w, first, now);
+    return account(w, first, now, 0);
 }
 
-static void next_slot(ta_workload *w)
+static ta_status next_slot(ta_workload *w)
 {
+    w->entered = 0;
     w->slot++;
     if (w->slot == w->schedule->slot_count) {
         w->slot = 0;
         w->base_us += w->schedule->hyperperiod_us;
     }
+    return TA_OK;
 }
 
-/* The slot is over. */
-static ta_status end_slot(ta_workload *w, const ta_slot *slot)
+/* What is next in a slot whose job is there. */
+static ta_status go_on_in_slot(ta_workload *w, const ta_slot *slot, uint64_t now)
 {
-    ta_status status = TA_OK;
-    if (w->current != TA_NO_TASK) {
-        status = drain(w);
-        give_up_chip(w);
-        if (status != TA_OK)
-            status = finish(w, slot->task, status);
+    ta_task_state *state = &w->states[slot->task];
+    const uint32_t end = w->models->bundles[slot->task]->step_count;
+    if (state->status == TA_OK && state->step >= slot->past && state->step < end) {
+        drain(w, slot->task);
+        return state->status == TA_OK ? next_slot(w) : TA_OK;
     }
-    next_slot(w);
-    return w->broken ? TA_ERROR_TIMEOUT : status;
+    const ta_status status = go_on(w, slot->task, now);
+    if (status == TA_ERROR_BUSY)
+        rest(w, slot->task, now);
+    else if (status != TA_OK)
+        return status;
+    return account(w, slot->task, now, status == TA_OK);
 }
 
 /* A turn by the table of times. */
@@ -344,29 +428,20 @@ static ta_status turn_by_table(ta_workload *w, uint64_t now, uint32_t *sleep_us)
     const ta_task *task = &w->schedule->tasks[slot->task];
     ta_task_state *state = &w->states[slot->task];
     const uint64_t start = w->base_us + slot->start_us, due = w->base_us + slot->due_us;
-    ta_status answer = TA_OK;
     if (now < start) {
         *sleep_us = least(start - now);
         return TA_OK;
     }
-    if (w->current == TA_NO_TASK && slot->first == first_step(w->models->bundles[slot->task])) {
+    if (slot->first == first_step(w->models->bundles[slot->task]) && !w->entered) {
+        w->entered = 1;
         release(state, task, due);
         if (now > due + task->deadline_us) { /* there is no time left for it */
             state->counts.dropped++;
             state->job_count = 0;
-        }
+        } else
+            begin(w, slot->task, now);
     }
-    if (state->job_count == 0u)
-        next_slot(w);
-    else if (change_to(w, slot->task, now, &answer)) {
-        answer = advance(w, now);
-        if (w->current != TA_NO_TASK && state->step >= slot->past)
-            answer = end_slot(w, slot);
-        else if (w->current == TA_NO_TASK)
-            next_slot(w);
-    } else
-        next_slot(w);
-    return answer;
+    return state->job_count == 0u ? next_slot(w) : go_on_in_slot(w, slot, now);
 }
 
 /* Does the state of a task have room for its jobs? */
@@ -376,12 +451,12 @@ static int is_possible(const ta_task *task)
 }
 
 ta_status ta_workload_start(ta_workload *w, struct ta_models *models, const ta_schedule *schedule, ta_task_state *states,
-                            ta_progress *progress, const ta_workload_hooks *hooks)
+                            ta_line *lines, ta_progress *progress, const ta_workload_hooks *hooks)
 {
     const ta_workload_hooks none = {NULL, NULL, NULL};
     const ta_task_state empty = {0};
-    if (w == NULL || models == NULL || schedule == NULL || states == NULL || progress == NULL ||
-        schedule->task_count != models->count)
+    if (w == NULL || models == NULL || schedule == NULL || states == NULL || lines == NULL || progress == NULL ||
+        schedule->task_count != models->count || (schedule->slots == NULL) == (schedule->waits == NULL))
         return TA_ERROR_ARGUMENT;
     for (uint32_t i = 0; i < schedule->task_count; i++)
         if (!is_possible(&schedule->tasks[i]))
@@ -393,14 +468,16 @@ ta_status ta_workload_start(ta_workload *w, struct ta_models *models, const ta_s
     w->models = models;
     w->schedule = schedule;
     w->states = states;
+    w->lines = lines;
     w->progress = progress;
     w->hooks = hooks != NULL ? *hooks : none;
-    w->broken = w->slot = 0;
-    w->current = TA_NO_TASK;
+    w->broken = w->slot = w->entered = 0;
     if (status == TA_OK)
         status = now_of(w, &w->base_us);
-    if (status == TA_OK)
-        give_up_chip(w);
+    for (uint32_t t = 0; t < rt->soc->timeline_count; t++) {
+        const ta_line idle = {rt->progress[t].base + rt->progress[t].issued, TA_NO_TASK, 0};
+        lines[t] = idle;
+    }
     for (uint32_t i = 0; i < schedule->task_count && status == TA_OK; i++) {
         states[i] = empty;
         states[i].next_us = w->base_us + schedule->tasks[i].offset_us;
@@ -409,6 +486,17 @@ ta_status ta_workload_start(ta_workload *w, struct ta_models *models, const ta_s
         ta_release(rt);
     w->started = status == TA_OK;
     return status;
+}
+
+/* Something was cancelled: the jobs that failed with it are over. */
+static ta_status give_up(ta_workload *w)
+{
+    for (uint32_t i = 0; i < w->schedule->task_count; i++)
+        if (w->states[i].begun && w->states[i].status != TA_OK) {
+            drain(w, i);
+            (void)finish(w, i);
+        }
+    return TA_ERROR_TIMEOUT;
 }
 
 ta_status ta_workload_turn(ta_workload *w, uint32_t *sleep_us)
@@ -421,10 +509,10 @@ ta_status ta_workload_turn(ta_workload *w, uint32_t *sleep_us)
         return TA_ERROR_STATE;
     if (w->broken)
         return TA_ERROR_TIMEOUT;
-    const ta_status status = now_of(w, &now);
-    if (status != TA_OK)
-        return status;
-    return w->schedule->slots == NULL ? turn_by_priorities(w, now, sleep_us) : turn_by_table(w, now, sleep_us);
+    ta_status status = now_of(w, &now);
+    if (status == TA_OK)
+        status = w->schedule->slots == NULL ? turn_by_priorities(w, now, sleep_us) : turn_by_table(w, now, sleep_us);
+    return w->broken ? give_up(w) : status;
 }
 
 ta_status ta_workload_request(ta_workload *w, uint32_t task)
@@ -461,12 +549,21 @@ ta_status ta_workload_stop(ta_workload *w)
         return TA_ERROR_ARGUMENT;
     if (!w->started)
         return TA_OK;
-    const ta_status status = drain(w);
-    give_up_chip(w);
+    ta_runtime *rt = runtime_of(w);
+    ta_status status = TA_OK;
+    for (uint32_t i = 0; i < w->schedule->task_count; i++) {
+        drain(w, i);
+        if (status == TA_OK && w->states[i].begun)
+            status = w->states[i].status;
+    }
+    for (uint32_t t = 0; t < rt->soc->timeline_count; t++) {
+        const ta_progress fresh = {w->lines[t].count, 0, 0, 0};
+        rt->progress[t] = fresh;
+    }
     w->started = 0;
     if (w->broken)
-        runtime_of(w)->state = 2u; /* broken */
+        rt->state = TA_STATE_BROKEN;
     else
-        ta_release(runtime_of(w));
+        ta_release(rt);
     return status;
 }

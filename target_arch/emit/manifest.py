@@ -144,7 +144,8 @@ def _model(soc: SoC, member: Member, timed: TimedTasks | None) -> ModelEntry:
 
 def timing_entry(timed: TimedTasks, name: str) -> TimingEntry:
     """The model of a workload in time, in seconds."""
-    response = next(each for each in timed.analysis.responses if each.task.name == name)
+    number = next(number for number, task in enumerate(timed.tasks) if task.name == name)
+    response, waits = timed.analysis.responses[number], timed.analysis.waits
     timing, times = response.task.timing, response.times
     return TimingEntry(
         schedule=timed.analysis.schedule,
@@ -159,6 +160,8 @@ def timing_entry(timed: TimedTasks, name: str) -> TimingEntry:
         longest_step=times.longest / PICO,
         worst_response=(response.worst or 0) / PICO,
         blocked=response.blocked / PICO,
+        beside=response.beside / PICO,
+        waits_for=tuple(timed.tasks[other].name for other in sorted(waits[number])) if waits else (),
         spans=tuple(
             TimingSpan(start=start / PICO, end=end / PICO)
             for task, start, end in timed.spans

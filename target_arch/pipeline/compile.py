@@ -47,7 +47,7 @@ from target_arch.pipeline.resolve import (
     whole,
 )
 from target_arch.pipeline.reuse import Imported, ModelKey, Reuse
-from target_arch.pipeline.workloads import answered, first_spans, require_workload, tasks_of
+from target_arch.pipeline.workloads import answered, checked, require_workload, tasks_of
 from target_arch.plan.division import Divide, ShareChoice
 from target_arch.plan.goal import Goal
 from target_arch.plan.kernels import Codegen
@@ -133,7 +133,7 @@ def _timed(
     settings = [_setting(each.request, each.backends) for each in prepared]
     tasks = tasks_of(request.workload, settings, lowered)
     analysis = answered(request.workload, tasks)
-    return TimedTasks(tasks=tasks, analysis=analysis, spans=first_spans(tasks, analysis))
+    return TimedTasks(tasks=tasks, analysis=analysis, spans=checked(tasks, analysis))
 
 
 @frozen(kw_only=True)

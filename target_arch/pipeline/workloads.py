@@ -12,6 +12,7 @@ from target_arch.plan.workloads.answers import Analysis
 from target_arch.plan.workloads.tasks import TimedTask
 from target_arch.plan.workloads.workload import Schedule, Workload
 from target_arch.stages.check.table import check_table
+from target_arch.stages.check.waiting import check_responses, check_waits
 from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.setting import Setting
 from target_arch.stages.steps.simulation.times import Times
@@ -82,20 +83,20 @@ def answered(workload: Workload, tasks: Sequence[TimedTask]) -> Analysis:
             verdict(analysis).strip(),
             f"any of these would help: {helps}" if helps else None,
         )
-    if analysis.table is not None:
-        check_table(tasks, analysis.table)
     return analysis
 
 
-def first_spans(tasks: Sequence[TimedTask], analysis: Analysis) -> tuple[tuple[int, int, int], ...]:
-    """The times in which jobs have the chip: those of two of the longest periods, or of the table, as far as
-    these are not too many to be drawn.
+def checked(tasks: Sequence[TimedTask], analysis: Analysis) -> tuple[tuple[int, int, int], ...]:
+    """The times in which the host or a device is at work for a job: those of two of the longest periods, or
+    of the table, as far as these are not too many to be drawn. Raises CheckError where the answer is wrong.
     """
     if analysis.table is not None:
-        spans = tuple((slot.task, slot.start, slot.end) for slot in analysis.table.slots)
-    else:
-        until = 2 * max(task.timing.period for task in tasks)
-        jobs = sum(until // task.timing.period for task in tasks)
-        until = until if jobs <= _DRAWN else until * _DRAWN // jobs
-        spans = simulated(tasks, [periodic(task, until) for task in tasks]).spans
-    return spans[:_DRAWN]
+        check_table(tasks, analysis.table)
+        return tuple((slot.task, slot.start, slot.end) for slot in analysis.table.slots)[:_DRAWN]
+    check_waits(tasks, analysis.waits)
+    until = 2 * max(task.timing.period for task in tasks)
+    jobs = sum(until // task.timing.period for task in tasks)
+    until = until if jobs <= _DRAWN else until * _DRAWN // jobs
+    replayed = simulated(tasks, [periodic(task, until) for task in tasks], analysis.waits)
+    check_responses(tasks, analysis, replayed)
+    return replayed.spans[:_DRAWN]

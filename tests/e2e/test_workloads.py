@@ -10,6 +10,7 @@ from attrs import evolve, frozen
 from target_arch.diagnostics import DiagnosticError
 from target_arch.pipeline import CompileRequest, ModelsCompilation, ModelsRequest, compile_models
 from target_arch.plan.memory import Arena
+from target_arch.plan.printed.workloads import response_times
 from target_arch.plan.workloads.workload import Overload, Schedule, TimedModel, Timing, Workload
 from target_arch.run import write_bundle
 from target_arch.soc import read_soc
@@ -29,10 +30,18 @@ def timed(name: str, file: Path, period: int, priority: int, **more: object) -> 
     return TimedModel(name=name, file=file, timing=evolve(timing, **more))  # type: ignore[misc]
 
 
-def compiled(*models: TimedModel, soc: str = "zynq_edge", **options: object) -> ModelsCompilation:
+def compiled(
+    *models: TimedModel, soc: str = "zynq_edge", only: dict[str, str] | None = None, **options: object
+) -> ModelsCompilation:
+    """Models in time; `only` are by name the devices to which some are confined."""
     workload = evolve(Workload(name="w", models=models, overhead=2_000_000), **options)  # type: ignore[misc]
     chip = read_soc(soc)
-    requests = tuple(CompileRequest(model_path=each.file, soc=chip, name=each.name) for each in models)
+    devices = {each.name for each in chip.instances} - {chip.host.name}
+    forbid = {each.name: {"*": tuple(sorted(devices - {only[each.name]}))} if only else {} for each in models}
+    requests = tuple(
+        CompileRequest(model_path=each.file, soc=chip, name=each.name, forbid=forbid[each.name])
+        for each in models
+    )
     return compile_models(ModelsRequest(models=requests, name="bundle", workload=workload))
 
 
@@ -82,6 +91,31 @@ def test_priorities(needs_tool: Tool, tmp_path: Path) -> None:
         assert each.done > 10
         assert each.failed == 0
         assert each.released - each.done - each.dropped in (0, 1)
+
+
+APART = {"m0": "dsp_cpu", "m1": "fpga_conv2d", "m2": "dsp_cpu"}
+
+
+@pytest.mark.parametrize(
+    "sanitizer",
+    [
+        "",
+        *(
+            pytest.param(f"-fsanitize={name}", marks=pytest.mark.slow)
+            for name in ("address,undefined", "thread")
+        ),
+    ],
+)
+def test_models_on_different_devices_run_at_once(sanitizer: str, needs_tool: Tool, tmp_path: Path) -> None:
+    """Two on one device in turn, and both at once with one on another device."""
+    made = compiled(*digits(3, 2, 1), only=APART)
+    assert made.timed is not None
+    assert [sorted(each) for each in made.timed.analysis.waits] == [[], [], [0]]
+    assert "\nat once: m0 and m1, m1 and m2\n" in response_times(made.timed.analysis)
+    flags = tuple(filter(None, (sanitizer,)))
+    for each in run(made, needs_tool("cc"), tmp_path, 1.0, flags=flags):
+        assert each.done > 3
+        assert each.failed == 0
 
 
 def test_a_table(needs_tool: Tool, tmp_path: Path) -> None:

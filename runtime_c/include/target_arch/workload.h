@@ -1,9 +1,11 @@
 /* Models in time: an arbiter that runs the jobs of several models by priorities, with preemption between steps, or by
  * a table of times. All its tables are const and made when the models were compiled, with the response times.
  *
- * One job has the chip at a time. When a more urgent one is released it gets the chip after the step that the host is
- * in, as soon as nothing of the first one is in flight; that one goes on later where it stood. Jobs of equal priority
- * run in the order of their release. A job that is late goes on, and is counted.
+ * By priorities, the host takes the next step of the most urgent job that can go on: its device is idle, or what it
+ * waits for is there. So jobs on different devices run at once. A job takes no step while one is released and not over
+ * for which it waits (ta_schedule.waits): those more urgent with devices in common, and those of equal priority, which
+ * run in the order of their release. What a job has in flight goes on meanwhile. By a table one job has the chip at a
+ * time. A job that is late goes on, and is counted.
  *
  * One thread, or the main loop of a program without an operating system, calls ta_workload_turn again and again, and
  * sleeps as long as that says. Only ta_workload_request may be called by other threads and from interrupts, for each
@@ -24,6 +26,11 @@ struct ta_models; /* models/models.h */
 #define TA_MOST_JOBS 8u /* of one task that are released and not over; a power of two */
 #define TA_NO_TASK 0xffffffffu
 #define TA_FOREVER 0xffffffffu
+
+/* How late a turn may see that something else may go on than what it waits for: a part of the overhead of steps. */
+#ifndef TA_WORKLOAD_SLICE_US
+#define TA_WORKLOAD_SLICE_US 50u
+#endif
 
 enum { TA_OVERLOAD_SKIP = 0, TA_OVERLOAD_QUEUE = 1, TA_OVERLOAD_DROP_OLDEST = 2 };
 
@@ -49,9 +56,10 @@ typedef struct ta_slot {
     uint32_t past;
 } ta_slot;
 
-/* The emitted tables: a task for each model, in their order. `slots` is NULL where priorities decide. */
+/* The emitted tables: a task for each model, in their order. `slots` is NULL where priorities decide, `waits` elsewhere. */
 typedef struct ta_schedule {
     const ta_task *tasks;
+    const uint8_t *waits; /* [task_count][task_count]: 1 where the first task waits for the second one; priorities alone */
     const ta_slot *slots;
     uint32_t task_count;
     uint32_t slot_count;
@@ -76,8 +84,8 @@ typedef struct ta_task_counts {
     uint32_t dropped; /* for lack of a place, or by a table that has no time left for them */
     uint32_t failed;
     uint32_t longest_response_us; /* from when a job was due until it was over */
-    uint32_t longest_run_us;      /* in which a job had the chip */
-    uint32_t longest_step_us;
+    uint32_t longest_run_us;      /* in which the host was at work for a job, or waited for its devices alone */
+    uint32_t longest_step_us;     /* of the host */
 } ta_task_counts;
 
 /* The state of a task; private but for `counts`. */
@@ -87,6 +95,8 @@ typedef struct ta_task_state {
     uint32_t job_count;
     uint32_t begun; /* 1: the first of these has begun */
     uint32_t step;  /* its next one */
+    ta_status status;
+    uint32_t failed_step;
     uint32_t run_us;
     uint64_t next_us; /* when the next one is due, or may be on demand */
     uint32_t requested;
@@ -103,18 +113,26 @@ typedef struct ta_workload_hooks {
     void *context;
 } ta_workload_hooks;
 
-/* All zero before the first ta_workload_start. `states` has one element for each task, `progress` one for each task
- * and timeline. */
+/* A timeline: the step in flight, of one job at most. Private. */
+typedef struct ta_line {
+    uint32_t count; /* what the port's counter says when nothing is in flight */
+    uint32_t owner; /* the task that has a step in flight; TA_NO_TASK for none */
+    uint64_t since_us;
+} ta_line;
+
+/* All zero before the first ta_workload_start. `states` has one element for each task, `lines` one for each timeline,
+ * `progress` one for each task and timeline. */
 typedef struct ta_workload {
     struct ta_models *models;
     const ta_schedule *schedule;
     ta_task_state *states;
+    ta_line *lines;
     ta_progress *progress;
     ta_workload_hooks hooks;
     uint32_t started;
     uint32_t broken;
-    uint32_t current; /* the task whose job has the chip; TA_NO_TASK for none */
     uint32_t slot;
+    uint32_t entered; /* 1: the job of this slot has been released */
     uint64_t base_us; /* the start, or that of the current hyperperiod */
 } ta_workload;
 
@@ -125,11 +143,14 @@ typedef struct ta_workload {
  *   TA_ERROR_UNSUPPORTED  the port has no clock
  *   any                   of the port's read_timeline */
 ta_status ta_workload_start(ta_workload *workload, struct ta_models *models, const ta_schedule *schedule,
-                            ta_task_state *states, ta_progress *progress, const ta_workload_hooks *hooks);
+                            ta_task_state *states, ta_line *lines, ta_progress *progress,
+                            const ta_workload_hooks *hooks);
 
-/* Do what is next: release the jobs that are due, and execute one step of the most urgent one. `*sleep_us` is 0 where
- * there is more to do now, else the time until the next job is due, TA_FOREVER without one; a request ends it early.
- * A step that fails ends its job alone, with the status in its ta_job.
+/* Do what is next: release the jobs that are due, and execute one step of the most urgent one that can go on. Where
+ * none can, this waits for what the most urgent one has in flight, until the next job is due, and at most for
+ * TA_WORKLOAD_SLICE_US where other devices are busy or tasks are on demand. `*sleep_us` is 0 where there is more
+ * to do now, else the time until the next job is due, TA_FOREVER without one; a request ends it early. A step that fails
+ * ends its job alone, with the status in its ta_job.
  *   TA_ERROR_STATE    not started
  *   TA_ERROR_TIMEOUT  something did not end in time, and was cancelled: ta_workload_stop, then stop and init the models
  *   any               of the port's now_us */

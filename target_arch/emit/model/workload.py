@@ -1,5 +1,6 @@
 """`src/<bundle>_workload.c`: the tables of a workload, and the functions of the header that run it."""
 
+from collections.abc import Collection
 from math import ceil
 
 from target_arch.emit.model.inputs import EmitInputs
@@ -46,7 +47,7 @@ ta_status {bundle}_workload_stop(void);"""
 _FUNCTIONS = """
 ta_status {bundle}_workload_start(const ta_workload_hooks *hooks)
 {{
-    return ta_workload_start(&workload, &{bundle}_models, &schedule, states, progress, hooks);
+    return ta_workload_start(&workload, &{bundle}_models, &schedule, states, lines, progress, hooks);
 }}
 
 ta_status {bundle}_workload_turn(uint32_t *sleep_us)
@@ -100,12 +101,20 @@ def workload_source(inputs: EmitInputs, timed: TimedTasks) -> str:
             for slot in table.slots
         )
         out.lines(("static const ta_slot slots[] = {", *rows, "};", ""))
-    slots, slot_count, whole = (
-        ("NULL", 0, 0) if table is None else ("slots", len(table.slots), table.hyperperiod // MICROSECOND)
+    else:
+        rows = (f"    {{{_row(waits, count)}}}," for waits in timed.analysis.waits)
+        out.lines((f"static const uint8_t waits[{count}][{count}] = {{", *rows, "};", ""))
+    waits, slots, slot_count, whole = (
+        ("waits[0]", "NULL", 0, 0)
+        if table is None
+        else ("NULL", "slots", len(table.slots), table.hyperperiod // MICROSECOND)
     )
-    out.line(f"static const ta_schedule schedule = {{tasks, {slots}, {count}, {slot_count}, {whole}u}};")
+    out.line(
+        f"static const ta_schedule schedule = {{tasks, {waits}, {slots}, {count}, {slot_count}, {whole}u}};"
+    )
     timelines = f"{inputs.soc.name.upper()}_TIMELINE_COUNT"
     out.line(f"static ta_task_state states[{count}];")
+    out.line(f"static ta_line lines[{timelines}];")
     out.line(f"static ta_progress progress[{count} * {timelines}];")
     out.line("static ta_workload workload;")
     out.block(_FUNCTIONS.format(bundle=inputs.stem))
@@ -119,6 +128,11 @@ def _task(task: TimedTask) -> str:
     return (
         f"    {{{times}, {timing.priority}, {timing.places}, {rule}, {demand}}}, /* {comment(task.name)} */"
     )
+
+
+def _row(waits: Collection[int], count: int) -> str:
+    """Whether a task waits for each of all."""
+    return ", ".join(str(int(other in waits)) for other in range(count))
 
 
 def _loads(inputs: EmitInputs, number: int) -> int:

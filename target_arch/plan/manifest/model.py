@@ -420,9 +420,14 @@ class TimingEntry:
     longest_step: Annotated[float, "seconds that a more urgent job waits at most"]
     worst_response: Annotated[float, "seconds from when a job is due until it is over, at most"]
     blocked: Annotated[float, "of these, by the longest step of a less urgent model"]
+    beside: Annotated[float, "of these, by what the host does for models that run at once with it"]
+    waits_for: Annotated[
+        tuple[str, ...],
+        "models, as urgent or more, with whose jobs it does not run at once; by priorities",
+    ]
     spans: Annotated[
         tuple[TimingSpan, ...],
-        "the times in which its jobs have the chip in a simulation with worst times, at first",
+        "the times in which the host or a device works for its jobs in a simulation of worst times, at first",
     ]
 
     def contradictions(self) -> Iterator[tuple[Path, str]]:

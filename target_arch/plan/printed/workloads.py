@@ -1,5 +1,7 @@
 """The printed form of workloads: response times, what would help, and the table of times."""
 
+from itertools import combinations
+
 from target_arch.plan.printed.reasoning import duration
 from target_arch.plan.printed.text import table
 from target_arch.plan.workloads.answers import Analysis, Change, HelpfulChange, Response, TimeTable
@@ -16,7 +18,10 @@ def verdict(analysis: Analysis) -> str:
 
 def response_times(analysis: Analysis) -> str:
     """The verdict, a line for each task, and what would help."""
-    head = ("model", "due", "deadline", "priority", "run", "longest step", "worst response", "of it blocked")
+    beside = any(each.beside for each in analysis.responses)
+    head: tuple[str, ...] = (
+        "model", "due", "deadline", "priority", "run", "longest step", "worst response", "of it blocked",
+    )  # fmt: skip
     rows = [
         (
             each.task.name,
@@ -27,13 +32,26 @@ def response_times(analysis: Analysis) -> str:
             duration(each.times.longest / PICO),
             _worst(each) + ("" if each.met else ", late"),
             f"{duration(each.blocked / PICO)} by {each.blocker}" if each.blocked else "",
+            *((duration(each.beside / PICO) if each.beside else "",) if beside else ()),
         )
         for each in analysis.responses
     ]
     by = "priorities" if analysis.schedule is Schedule.PRIORITIES else "a table of times"
     said = f"{len(rows)} models by {by}; busy for {analysis.load:.1%} of the time at most\n"
     helps = "".join(f"would help: {remedy(analysis, each)}\n" for each in analysis.remedies)
-    return verdict(analysis) + said + table(head, rows, (2, 3, 4, 5, 6)) + helps
+    head = (*head, "host for others") if beside else head
+    return verdict(analysis) + said + _at_once(analysis) + table(head, rows, (2, 3, 4, 5, 6)) + helps
+
+
+def _at_once(analysis: Analysis) -> str:
+    """The pairs of tasks neither of which waits for the other, as a line."""
+    names = [each.task.name for each in analysis.responses]
+    pairs = [
+        f"{names[one]} and {names[other]}"
+        for one, other in combinations(range(len(names)), 2)
+        if analysis.waits and one not in analysis.waits[other] and other not in analysis.waits[one]
+    ]
+    return f"at once: {', '.join(pairs)}\n" if pairs else ""
 
 
 def remedy(analysis: Analysis, change: HelpfulChange) -> str:

@@ -15,7 +15,8 @@ from target_arch.plan.workloads.workload import Schedule
 class Response:
     """The worst time from when a job of the task is due until it is over; None where there is no limit.
 
-    `blocked` of it are by the longest step of a less urgent task, `blocker`.
+    `blocked` of it are by the longest step of a less urgent task, `blocker`, and `beside` by the host's part
+    of jobs that run at once with it.
     """
 
     task: TimedTask
@@ -23,6 +24,7 @@ class Response:
     worst: int | None
     blocked: int = 0
     blocker: str = ""
+    beside: int = 0
 
     @property
     def met(self) -> bool:
@@ -79,10 +81,14 @@ class TimeTable:
 class Analysis:
     """The answer for a workload: a response time for each of its tasks, in their order, and for a
     time-triggered one the table.
+
+    Under priorities a task takes no step while a job of one of its `waits` is released and not over; these
+    are tasks by their numbers, as urgent or more. Others run at once.
     """
 
     schedule: Schedule = field(converter=Schedule)
     responses: tuple[Response, ...]
+    waits: tuple[frozenset[int], ...] = field(default=(), repr=False)
     table: TimeTable | None = None
     remedies: tuple[HelpfulChange, ...] = ()
     """Where some job may be late: changes that help, each alone."""
@@ -101,7 +107,7 @@ class Analysis:
 @frozen(kw_only=True)
 class TimedTasks:
     """The tasks of a workload, the answer about them, and the start of a simulation: task, start and end of
-    each time in which a job has the chip.
+    each time in which the host or a device is busy with a job.
     """
 
     tasks: tuple[TimedTask, ...] = field(repr=False)
@@ -127,6 +133,6 @@ class Replayed:
 
     jobs: tuple[Job, ...] = field(repr=False)
     spans: tuple[tuple[int, int, int], ...] = field(default=(), repr=False)
-    """TimedTask, start and end of each time in which a job had the chip."""
+    """Task, start and end of each time in which the host or a device was busy with a job, in their order."""
     late: int
     dropped: int

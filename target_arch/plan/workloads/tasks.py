@@ -1,5 +1,7 @@
 """Tasks: the steps of models with worst times, and when they run. Times are whole picoseconds."""
 
+from collections.abc import Mapping
+
 from attrs import field, frozen
 
 from target_arch.plan.workloads.workload import Timing
@@ -32,24 +34,30 @@ TaskStep = TaskWork | TaskWait
 
 @frozen(kw_only=True)
 class TimedTask:
-    """A model in time: its steps in the order in which the host takes them, between any two of which a more
-    urgent job may come.
+    """A model in time: its steps in the order in which the host takes them, between any two of which it may
+    take steps of other jobs.
     """
 
     name: str
     timing: Timing
     steps: tuple[TaskStep, ...] = field(repr=False)
 
+    @property
+    def timelines(self) -> frozenset[str]:
+        """The timelines on which it has steps; the host is none."""
+        return frozenset(step.timeline for step in self.steps if isinstance(step, TaskWork) and step.timeline)
+
 
 @frozen(kw_only=True)
 class TaskTimes:
     """Worst times of a task, alone on the chip.
 
-    A job takes at most `cost`, and at most `last` from the beginning of its last step, which began `start`
-    after the job at the latest. Another job that comes just after a step began waits at most `longest`, until
-    nothing of this one is in flight; it is step number `longest_step`. Then this one loses at most `drained`,
-    and `serial` in all, however often that happens to a job.
-    `where` is the host or the timeline that is busy the longest, for `busy`.
+    A job takes at most `cost`; `last` of it are its last step, where that is the host's and nothing is in
+    flight with it, else 0. Of its steps number `longest_step` takes the longest, `longest`. What it has in
+    flight between two steps takes `drained` at most, and `serial` in all: a job that has to wait for that, as
+    it is preempted, loses no more. `flights` are by timeline the longest step there, `flown` all of a job.
+    The host is busy for `hosted` in a job, for `hosted_step` at a time, and turns to other jobs `pauses`
+    times at most. `where` is the host or the timeline that is busy the longest, for `busy`.
     """
 
     cost: int
@@ -58,10 +66,10 @@ class TaskTimes:
     longest_step: int
     drained: int
     serial: int
+    flights: Mapping[str, int] = field(repr=False)
+    flown: Mapping[str, int] = field(repr=False)
+    hosted: int
+    hosted_step: int
+    pauses: int
     where: str
     busy: int
-
-    @property
-    def start(self) -> int:
-        """The time from the start of a job to that of its last step."""
-        return self.cost - self.last

@@ -38,8 +38,14 @@ def _at_once(timed: TimedTasks, one: str, other: str) -> bool:
     (first, here), (second, there) = tasks[one], tasks[other]
     if timed.analysis.table is None:
         low, high = sorted((here, there), key=lambda task: task.timing.priority)
-        return low.timing.priority < high.timing.priority and len(low.steps) > 1
+        in_one_go = len(low.steps) == 1 and not _in_flight(low) and not _in_flight(high)
+        return low.timing.priority < high.timing.priority and not in_one_go
     return _within(timed, first, here, second) or _within(timed, second, there, first)
+
+
+def _in_flight(task: TimedTask) -> bool:
+    """Whether the host goes on while a job of the task is at work elsewhere."""
+    return any(step.timeline for step in task.steps)
 
 
 def _within(timed: TimedTasks, number: int, task: TimedTask, other: int) -> bool:

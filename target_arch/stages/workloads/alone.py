@@ -1,11 +1,11 @@
 """A job alone on the chip, with worst times, and the limits that hold for any job of it.
 
 The host waits before a step on a timeline that is still busy, as the arbiter of the runtime does: so at most
-one step is in flight on each, and a more urgent job may come before the next one.
+one step is in flight on each, and jobs of others may have their turn before the next one.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from attrs import define, field
 
@@ -20,17 +20,17 @@ class JobClock:
     ends: dict[str, list[int]] = field(factory=dict)
 
     def begins(self, step: TaskStep) -> int:
-        """The time at which the host can begin a step: its timeline is free."""
-        line = self.ends.get(step.timeline) if isinstance(step, TaskWork) else None
-        return self.now if not line else max(self.now, line[-1])
+        """The time at which the host can begin a step: its timeline is free, or what it waits for is over."""
+        line = self.ends.get(step.timeline)
+        if not line:
+            return self.now
+        return max(self.now, line[step.value - 1] if isinstance(step, TaskWait) else line[-1])
 
     def execute(self, step: TaskStep) -> None:
         """One step of the host."""
-        self.now = self.begins(step)
+        self.now = self.begins(step) + step.host
         if isinstance(step, TaskWait):
-            self.now = max(self.now, self.ends[step.timeline][step.value - 1]) + step.host
             return
-        self.now += step.host
         if not step.timeline:
             self.now += step.takes
         else:
@@ -44,46 +44,52 @@ class JobClock:
 
 def task_times(task: TimedTask) -> TaskTimes:
     """The worst times of a task."""
-    clock, starts, drained = JobClock(), list[int](), 0
+    clock, drained, last = JobClock(), 0, 0
     for step in task.steps:
-        if starts:
-            drained = max(drained, clock.over - clock.now)
-        starts.append(clock.now)
+        drained = max(drained, clock.over - clock.now)
+        last = clock.begins(step)
         clock.execute(step)
-    longest = [*_longest(task.steps)]
+    longest = [step.host + (step.takes if isinstance(step, TaskWork) else 0) for step in task.steps]
     where, busy = _busiest(task.steps)
+    own = [
+        step.host + (0 if step.timeline else step.takes) for step in task.steps if isinstance(step, TaskWork)
+    ]
+    host = [*own, *(step.host for step in task.steps if isinstance(step, TaskWait))]
     return TaskTimes(
         cost=clock.over,
-        last=clock.over - starts[-1],
+        last=clock.over - last if _ends_alone(task.steps) else 0,
         longest=max(longest),
         longest_step=longest.index(max(longest)),
         drained=drained,
-        serial=_serial(task.steps) - clock.over,
+        serial=sum(longest) - clock.over,
+        flights=_flights(task.steps, max),
+        flown=_flights(task.steps, int.__add__),
+        hosted=sum(host),
+        hosted_step=max(host),
+        pauses=2 + sum(step.timeline != "" for step in task.steps),
         where=where,
         busy=busy,
     )
 
 
-def _serial(steps: Sequence[TaskStep]) -> int:
-    """The time of a job that has nothing in flight between any two of its steps."""
-    return sum(step.host + (step.takes if isinstance(step, TaskWork) else 0) for step in steps)
-
-
-def _longest(steps: Sequence[TaskStep]) -> Iterator[int]:
-    """For each step the longest time from its start until nothing is in flight, even where the steps before
-    took no time: all is in flight that no step waited for, at most one step on each timeline.
-    """
-    flying, counts = dict[str, int](), Counter[str]()
+def _ends_alone(steps: Sequence[TaskStep]) -> bool:
+    """Whether the last step is the host's, and all others have been waited for."""
+    counts, waited = Counter[str](), Counter[str]()
     for step in steps:
-        host = 0
-        if isinstance(step, TaskWork) and step.timeline:
+        if isinstance(step, TaskWait):
+            waited[step.timeline] = max(waited[step.timeline], step.value)
+        elif step.timeline:
             counts[step.timeline] += 1
-            flying[step.timeline] = step.takes
-        elif isinstance(step, TaskWork):
-            host = step.takes
-        yield step.host + max((host, *flying.values()))
-        if isinstance(step, TaskWait) and step.value == counts[step.timeline]:
-            flying.pop(step.timeline, None)
+    end = steps[-1]
+    return isinstance(end, TaskWork) and not end.timeline and counts == waited
+
+
+def _flights(steps: Sequence[TaskStep], joined: Callable[[int, int], int]) -> dict[str, int]:
+    flights = dict[str, int]()
+    for step in steps:
+        if isinstance(step, TaskWork) and step.timeline:
+            flights[step.timeline] = joined(flights.get(step.timeline, 0), step.host + step.takes)
+    return flights
 
 
 def _busiest(steps: Sequence[TaskStep]) -> tuple[str, int]:

@@ -7,7 +7,6 @@ from target_arch.plan.model_pools import Pairs
 from target_arch.plan.workloads.answers import TimeTable
 from target_arch.plan.workloads.tasks import TimedTask
 from target_arch.plan.workloads.workload import Schedule, Workload
-from target_arch.stages.workloads.response import preempts
 
 
 def may_be_apart(workload: Workload) -> Pairs:
@@ -25,7 +24,7 @@ def apart(tasks: Sequence[TimedTask], table: TimeTable | None) -> Pairs:
         return frozenset(
             frozenset((one.name, other.name))
             for one, other in combinations(tasks, 2)
-            if preempts(one, other) or preempts(other, one)
+            if _meet(*sorted((one, other), key=lambda task: task.timing.priority))
         )
     names = [task.name for task in tasks]
     open_jobs, pairs = set[int](), set[frozenset[str]]()
@@ -35,3 +34,12 @@ def apart(tasks: Sequence[TimedTask], table: TimeTable | None) -> Pairs:
         if slot.past < len(tasks[slot.task].steps):
             open_jobs.add(slot.task)
     return frozenset(pairs)
+
+
+def _meet(low: TimedTask, high: TimedTask) -> bool:
+    """Whether jobs of two tasks may have begun and not be over at once: not where the host has to finish a
+    job of one before it begins one of the other.
+    """
+    if low.timing.priority == high.timing.priority:
+        return False
+    return len(low.steps) > 1 or bool(low.timelines | high.timelines)

@@ -8,7 +8,9 @@ from target_arch.plan.workloads.answers import Analysis, Change, HelpfulChange
 from target_arch.plan.workloads.tasks import TaskTimes, TimedTask
 from target_arch.plan.workloads.workload import MICROSECOND, Timing
 from target_arch.stages.workloads.alone import task_times
+from target_arch.stages.workloads.choice import chosen
 from target_arch.stages.workloads.response import analysis
+from target_arch.stages.workloads.waiting import waits_of
 
 _LONGEST = 64
 """A period is at most so many times as long."""
@@ -16,13 +18,13 @@ _LONGEST = 64
 
 def advised(tasks: Sequence[TimedTask]) -> Analysis:
     """The analysis of tasks under priorities, with remedies if it needs some."""
-    answer = analysis(tasks)
+    answer = chosen(tasks)
     return answer if answer.schedulable else evolve(answer, remedies=tuple(_remedies(tasks, answer)))
 
 
 def _remedies(tasks: Sequence[TimedTask], answer: Analysis) -> Iterator[HelpfulChange]:
     times = [task_times(task) for task in tasks]
-    if analysis(_by_deadline(tasks), times).schedulable:
+    if _fits(_by_deadline(tasks), times):
         yield HelpfulChange(change=Change.PRIORITIES)
     for number, response in enumerate(answer.responses):
         if response.met:
@@ -73,7 +75,12 @@ def _shorter(
     def fits(less: int) -> bool:
         left = whole - less
         changed = (
-            evolve(own, longest=left)
+            evolve(
+                own,
+                longest=left,
+                hosted_step=min(own.hosted_step, left),
+                flights={line: min(takes, left) for line, takes in own.flights.items()},
+            )
             if change is Change.STEP
             else evolve(
                 own,
@@ -82,6 +89,10 @@ def _shorter(
                 longest=own.longest * left // whole,
                 drained=own.drained * left // whole,
                 serial=own.serial * left // whole,
+                hosted=own.hosted * left // whole,
+                hosted_step=own.hosted_step * left // whole,
+                flights={line: takes * left // whole for line, takes in own.flights.items()},
+                flown={line: takes * left // whole for line, takes in own.flown.items()},
             )
         )
         return _fits(tasks, [changed if other == number else each for other, each in enumerate(times)])
@@ -96,7 +107,9 @@ def _with(tasks: Sequence[TimedTask], number: int, timing: Timing) -> list[Timed
 
 
 def _fits(tasks: Sequence[TimedTask], times: Sequence[TaskTimes]) -> bool:
-    return analysis(tasks, times).schedulable
+    """Whether no job is late, with all at once that may be, or with all in turn."""
+    in_turn = waits_of(tasks, range(len(tasks)))
+    return analysis(tasks, times).schedulable or analysis(tasks, times, in_turn).schedulable
 
 
 def _least(fits: Callable[[int], bool], low: int, high: int) -> int | None:

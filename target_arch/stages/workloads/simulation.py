@@ -4,12 +4,12 @@ It takes the steps one by one and knows nothing of the analysis, whose judge it 
 that take less than their worst time, and under overload.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from attrs import define, evolve, field
 
 from target_arch.plan.workloads.answers import Job, Replayed
-from target_arch.plan.workloads.tasks import TaskWork, TimedTask
+from target_arch.plan.workloads.tasks import TaskStep, TaskWork, TimedTask
 from target_arch.plan.workloads.workload import Overload
 from target_arch.stages.workloads.alone import JobClock
 
@@ -26,15 +26,20 @@ def worst_time(task: int, step: int, takes: int) -> int:
 
 
 def simulated(
-    tasks: Sequence[TimedTask], releases: Sequence[Sequence[Release]], takes: Takes = worst_time
+    tasks: Sequence[TimedTask],
+    releases: Sequence[Sequence[Release]],
+    waits: Sequence[Collection[int]],
+    takes: Takes = worst_time,
 ) -> Replayed:
-    """The run of all these jobs: of each task in the order of release."""
-    return _Arbiter(tasks, releases, takes).run()
+    """The run of all these jobs: of each task in the order of release, and with no step while a job of one of
+    those is open for which it waits.
+    """
+    return _Arbiter(tasks, releases, waits, takes).run()
 
 
 @define
 class _Active:
-    """A job that was released and is not over: the next step, whether it had the chip, and its clock."""
+    """A job that was released and is not over: the next step, whether it has begun, and its clock."""
 
     task: int
     number: int
@@ -46,40 +51,39 @@ class _Active:
 
 
 class _Arbiter:
-    """The arbiter: the jobs of each task that are released and not over."""
+    """The arbiter: the jobs of each task that are released and not over, and when each timeline is free."""
 
     def __init__(
-        self, tasks: Sequence[TimedTask], releases: Sequence[Sequence[Release]], takes: Takes
+        self,
+        tasks: Sequence[TimedTask],
+        releases: Sequence[Sequence[Release]],
+        waits: Sequence[Collection[int]],
+        takes: Takes,
     ) -> None:
-        self._tasks, self._takes = tasks, takes
+        self._tasks, self._waits, self._takes = tasks, waits, takes
         self._coming = sorted(
             (released, task, due) for task, times in enumerate(releases) for due, released in times
         )
         self._next = 0
         self._active: list[list[_Active]] = [[] for _ in tasks]
         self._jobs: list[Job] = []
-        self._spans: list[tuple[int, int, int]] = []
+        self._busy: list[list[tuple[int, int]]] = [[] for _ in tasks]
+        self._free: dict[str, int] = {}
 
     def run(self) -> Replayed:
         """Go on until every job is over or dropped."""
-        now, current = self._coming[0][0] if self._coming else 0, None
-        while True:
+        now = self._coming[0][0] if self._coming else 0
+        while self._next < len(self._coming) or any(self._active):
             self._release(now)
-            chosen = self._most_urgent()
-            if chosen is None:
-                if self._next == len(self._coming):
+            later = [released for released, _, _ in self._coming[self._next : self._next + 1]]
+            for job in self._in_turn():
+                begins = self._begins(job, now)
+                if begins <= now:
+                    now = self._go_on(job, now)
                     break
-                now, current = max(now, self._coming[self._next][0]), None
-                continue
-            if current is not None and chosen is not current:
-                now = current.clock.over
-                self._spans[-1] = (*self._spans[-1][:2], now)
-                current = None
-                continue
-            if current is None:
-                chosen.clock.now, chosen.begun = now, True
-                self._spans.append((chosen.task, now, now))
-            now, current = self._step(chosen)
+                later.append(begins)
+            else:
+                now = min(later)
         return self._replayed()
 
     def _release(self, now: int) -> None:
@@ -95,46 +99,80 @@ class _Arbiter:
                 del active[1 if active[0].begun else 0]
             active.append(_Active(task, number, due, released))
 
-    def _most_urgent(self) -> _Active | None:
-        first = (active[0] for active in self._active if active)
-        return min(
-            first,
-            key=lambda job: (-self._tasks[job.task].timing.priority, not job.begun, job.released, job.task),
-            default=None,
+    def _in_turn(self) -> Iterator[_Active]:
+        """The first jobs of all tasks, the most urgent one first, but for those whose steps have to wait."""
+        order = sorted(
+            (active[0] for active in self._active if active),
+            key=lambda job: (-self._tasks[job.task].timing.priority, not job.begun, job.due, job.task),
         )
+        before = set[int]()
+        for job in order:
+            over = job.step == len(self._tasks[job.task].steps)
+            if over or not before & set(self._waits[job.task]):
+                job.begun = True
+                yield job
+            before.add(job.task)
 
-    def _step(self, job: _Active) -> tuple[int, _Active | None]:
-        """Execute a step, or wait until it can begin. Returns the time, and the job unless it is over."""
+    def _begins(self, job: _Active, now: int) -> int:
+        """The time at which the host can do what is next of a job, or find it over."""
         steps = self._tasks[job.task].steps
+        job.clock.now = now
+        if job.step == len(steps):
+            return job.clock.over
         step = steps[job.step]
-        begins = job.clock.begins(step)
-        if begins > job.clock.now:
-            job.clock.now = begins
-            self._spans[-1] = (*self._spans[-1][:2], begins)
-            return begins, job
+        return max(job.clock.begins(step), self._free.get(step.timeline, now) if _occupies(step) else now)
+
+    def _go_on(self, job: _Active, now: int) -> int:
+        """Do what is next of a job. Returns the time at which the host is free again."""
+        steps = self._tasks[job.task].steps
+        if job.step == len(steps):
+            return self._end(job, now)
+        step = steps[job.step]
         if isinstance(step, TaskWork):
             step = evolve(step, takes=self._takes(job.task, job.step, step.takes))
         job.clock.execute(step)
         job.step += 1
-        if job.step < len(steps):
-            self._spans[-1] = (*self._spans[-1][:2], job.clock.now)
-            return job.clock.now, job
-        end = job.clock.over
-        self._release(end - 1)
-        self._jobs[job.number] = evolve(self._jobs[job.number], end=end)
+        end = job.clock.now
+        if _occupies(step):
+            end = self._free[step.timeline] = job.clock.ends[step.timeline][-1]
+        self._busy[job.task].append((now, end))
+        over = job.step == len(steps) and job.clock.over == job.clock.now
+        return self._end(job, job.clock.now) if over else job.clock.now
+
+    def _end(self, job: _Active, now: int) -> int:
+        """A job is over. Those that came before find that it was not."""
+        self._release(now - 1)
+        self._jobs[job.number] = evolve(self._jobs[job.number], end=now)
         self._active[job.task].pop(0)
-        self._spans[-1] = (*self._spans[-1][:2], end)
-        return end, None
+        return now
 
     def _replayed(self) -> Replayed:
         ended = [job for job in self._jobs if job.end is not None]
         late = [job for job in ended if (job.end or 0) > job.due + self._tasks[job.task].timing.deadline]
+        spans = [(start, task, end) for task, busy in enumerate(self._busy) for start, end in _joined(busy)]
         return Replayed(
             jobs=tuple(self._jobs),
-            spans=tuple(self._spans),
+            spans=tuple((task, start, end) for start, task, end in sorted(spans)),
             late=len(late),
             dropped=len(self._jobs) - len(ended),
         )
+
+
+def _occupies(step: TaskStep) -> bool:
+    return isinstance(step, TaskWork) and step.timeline != ""
+
+
+def _joined(busy: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Spans that touch or overlap as one; they are in the order of their starts."""
+    if not busy:
+        return
+    start, end = busy[0]
+    for begins, ends in busy[1:]:
+        if begins > end:
+            yield start, end
+            start = begins
+        end = max(end, ends)
+    yield start, end
 
 
 def periodic(task: TimedTask, until: int, jitter: Callable[[int], int] = lambda number: 0) -> list[Release]:

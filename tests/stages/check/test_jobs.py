@@ -33,12 +33,14 @@ def plan(sram: int, tcm: int) -> MemoryPlan:
 PLANS = {"a": plan(1000, 160), "b": plan(500, 320), "c": plan(200, 100)}
 
 
-def timed(*priorities: int, steps: int = 2, slots: tuple[TableSlot, ...] = ()) -> TimedTasks:
+def timed(
+    *priorities: int, steps: int = 2, timeline: str = "", slots: tuple[TableSlot, ...] = ()
+) -> TimedTasks:
     tasks = tuple(
         TimedTask(
             name=name,
             timing=Timing(period=100, deadline=100, priority=priority),
-            steps=(TaskWork(takes=1),) * steps,
+            steps=(TaskWork(takes=1, timeline=timeline),) * steps,
         )
         for name, priority in zip(NAMES, priorities, strict=True)
     )
@@ -76,6 +78,7 @@ def test_models_that_do_not_meet_share() -> None:
     assert overlaps(made, timed(1, 1, 2)) == ["model c: overlaps `b` in pool `tcm`"]
     assert overlaps(made, timed(1, 1, 1)) == []
     assert overlaps(made, timed(1, 2, 3, steps=1)) == []
+    assert overlaps(made, timed(1, 1, 2, steps=1, timeline="npu")) == ["model c: overlaps `b` in pool `tcm`"]
 
 
 def test_a_byte_in_common_is_found() -> None:

@@ -5,14 +5,17 @@ from random import Random
 
 import pytest
 
-from conformance.tasks import broken, late_with_less, random_tasks
+from conformance.tasks import broken, late_with_less, random_tasks, tasks_of_few
 from target_arch.plan.printed.workloads import response_times
 from target_arch.plan.workloads.answers import Change
 from target_arch.plan.workloads.tasks import TaskStep, TaskWait, TaskWork, TimedTask
 from target_arch.plan.workloads.workload import Timing
+from target_arch.stages.check.waiting import check_waits
 from target_arch.stages.workloads.alone import task_times
+from target_arch.stages.workloads.choice import chosen
 from target_arch.stages.workloads.remedies import advised
-from target_arch.stages.workloads.response import analysis, preempts
+from target_arch.stages.workloads.response import analysis
+from target_arch.stages.workloads.waiting import group_of, waits_of
 
 _MS = 10**9
 
@@ -45,12 +48,55 @@ def test_the_longest_step_of_a_less_urgent_task_blocks() -> None:
     assert worst(task("a", 10, 2, *host(2)), task("b", 50, 1, *host(1, 6, 2))) == [8.0, 11.0]
 
 
-def test_what_is_in_flight_blocks_too() -> None:
+def npu(*milliseconds: int) -> tuple[TaskStep, ...]:
+    work = (TaskWork(takes=each * _MS, timeline="npu") for each in milliseconds)
+    return tuple(s for at, each in enumerate(work) for s in (each, TaskWait(timeline="npu", value=at + 1)))
+
+
+def test_what_is_in_flight_on_the_same_device_blocks_too() -> None:
+    """The step of 5, and while that is in flight, the one of 1 on the host that could be over meanwhile."""
     flying = (TaskWork(takes=5 * _MS, timeline="npu"), *host(1), TaskWait(timeline="npu", value=1))
     below = task("b", 50, 1, *flying)
-    assert worst(task("a", 20, 2, *host(2)), below) == [7.0, 8.0]
+    assert worst(task("a", 20, 2, *npu(2)), below) == [7.0, 8.0]
     times = task_times(below)
     assert (times.cost, times.longest, times.drained, times.serial) == (5 * _MS, 5 * _MS, 5 * _MS, _MS)
+    assert (times.flights, times.hosted, times.hosted_step) == ({"npu": 5 * _MS}, _MS, _MS)
+
+
+def test_tasks_on_different_devices_share_the_host_alone() -> None:
+    """Each is over after its own time and that of the host's steps of the other: of a job that has not ended
+    when it begins, and of the next one.
+    """
+    dsp = (TaskWork(takes=9 * _MS, timeline="dsp"), TaskWait(timeline="dsp", value=1), *host(2))
+    above, below = task("a", 20, 2, *dsp), task("b", 25, 1, *npu(9, 10), *host(1), deadline=24)
+    assert worst(above, below) == [13.0, 24.0]
+    answer = analysis([above, below])
+    assert answer.waits == (frozenset(), frozenset())
+    assert [each.beside for each in answer.responses] == [2 * _MS, 4 * _MS]
+    assert answer.load > 1.3
+
+
+def test_who_waits_for_whom() -> None:
+    tasks = [
+        task("a", 10, 3, *npu(1)),
+        task("b", 20, 2, TaskWork(takes=_MS, timeline="dsp"), *npu(1)),
+        task("c", 30, 1, TaskWork(takes=_MS, timeline="dsp")),
+        task("d", 30, 1, *host(1)),
+    ]
+    waits = waits_of(tasks)
+    assert [sorted(each) for each in waits] == [[], [0], [1, 3], [2]]
+    assert sorted(group_of(waits, 2)) == [0, 1, 2, 3]
+    assert [sorted(each) for each in waits_of(tasks, {0})] == [[], [0], [0, 1, 3], [0, 2]]
+    assert [sorted(each) for each in waits_of(tasks, linked=True)] == [[], [0], [0, 1, 3], [0, 1, 2]]
+
+
+def test_an_urgent_task_has_the_chip_alone_where_that_is_needed() -> None:
+    """Four waits of the urgent task, each of which might end in the middle of the other's step of 4."""
+    above, below = task("a", 20, 2, *npu(2, 2, 2, 2), deadline=13), task("b", 100, 1, *host(*[4] * 5))
+    assert worst(above, below) == [28.0, 20.0]
+    answer = chosen([above, below])
+    assert answer.waits == (frozenset(), frozenset({0}))
+    assert [(each.worst or 0) / _MS for each in answer.responses] == [12.0, 36.0]
 
 
 def test_jitter_is_part_of_a_response() -> None:
@@ -60,7 +106,6 @@ def test_jitter_is_part_of_a_response() -> None:
 def test_equal_priorities_run_in_the_order_of_release() -> None:
     a, b = task("a", 10, 1, *host(2, 2)), task("b", 10, 1, *host(1, 2))
     assert worst(a, b) == [7.0, 7.0]
-    assert not preempts(a, b)
 
 
 def test_jobs_that_wait_for_the_one_before_are_looked_at() -> None:
@@ -76,7 +121,6 @@ def test_too_much_work_has_no_limit() -> None:
 
 def test_a_single_step_is_never_preempted() -> None:
     a, b = task("a", 10, 2, *host(1)), task("b", 20, 1, *host(3))
-    assert not preempts(a, b)
     assert worst(a, b) == [4.0, 4.0]
 
 
@@ -98,10 +142,15 @@ def test_what_fits_needs_no_help(golden: Callable[[str, str], None]) -> None:
     golden("schedulable", response_times(advised([a, b])))
 
 
-@pytest.mark.parametrize("seed", range(20_000, 20_100))
-def test_no_job_is_late_where_the_analysis_accepts(seed: int) -> None:
+@pytest.mark.parametrize("random_set", [random_tasks, tasks_of_few])
+@pytest.mark.parametrize("seed", range(20_000, 20_050))
+def test_no_job_is_late_where_the_analysis_accepts(
+    seed: int, random_set: Callable[[Random], list[TimedTask]]
+) -> None:
     random = Random(seed)
-    tasks = random_tasks(random)
-    if analysis(tasks).schedulable:
-        assert not broken(tasks, random, 3)
-        assert not late_with_less(tasks, random)
+    tasks = random_set(random)
+    answer = chosen(tasks)
+    if answer.schedulable:
+        check_waits(tasks, answer.waits)
+        assert not broken(tasks, answer, random, 3)
+        assert not late_with_less(tasks, answer, random)
