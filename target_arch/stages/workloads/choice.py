@@ -1,4 +1,4 @@
-"""Who waits for whom, where not all can run at once that might: as few as make the workload schedulable.
+"""The choice of who waits for whom, where not all can run at once: as few as make a workload schedulable.
 
 Without waiting, more urgent jobs find the host and, through others, their timelines busy more often.
 """

@@ -1,4 +1,4 @@
-"""Who waits for whom: a task takes no step while a job of one of these is released and not over.
+"""The rules of who waits for whom: a task takes no step while a job of one of these is released and not over.
 
 A task waits for those that are more urgent and have a timeline in common with it, so that none of them
 finds its timeline busy again and again; for more urgent ones that are the host's alone, as that is never
