@@ -24,7 +24,8 @@ STAMP := $(VENV)/.installed-$(EXTRAS)
 # libclang-rt-dev: clang's sanitizers, which a minimal installation of clang leaves out.
 SIMULATORS := g++ cmake gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm qemu-user clang libclang-rt-dev lld llvm \
   gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-riscv64-linux-gnu libc6-dev-riscv64-cross \
-  verilator iverilog chromium-headless-shell arduino-builder
+  verilator iverilog chromium-headless-shell arduino-builder \
+  frama-c-base why3 cvc4
 
 help:
 	@sed -n '/^$$/q; s/^# \{0,1\}//p' Makefile

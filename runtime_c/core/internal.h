@@ -8,6 +8,7 @@ enum { TA_STATE_STOPPED = 0, TA_STATE_READY = 1, TA_STATE_BROKEN = 2, TA_STATE_R
 
 /* The instance that a timeline belongs to, NULL for a channel's. Relies on the numbering that ta_validate
  * checked. */
+//@ requires \valid_read(soc); assigns \nothing;
 static inline const ta_instance_info *ta_timeline_instance(const ta_soc *soc, uint32_t timeline)
 {
     return timeline < soc->channel_count ? NULL : &soc->instances[timeline - soc->channel_count];

@@ -10,7 +10,7 @@
 /* A build that needs the flash: the bundle is the one that the compiler's own checker passed. */
 ta_status ta_validate(const ta_bundle *bundle, const ta_soc *soc, const ta_port *port, uint32_t *bad_step)
 {
-    *bad_step = TA_NO_STEP;
+    (void)bad_step;
     if (port->open == NULL || port->close == NULL || bundle->steps == NULL)
         return TA_ERROR_ARGUMENT;
     return soc->timeline_count > TA_MAX_TIMELINES ? TA_ERROR_ARGUMENT : TA_OK;
@@ -21,29 +21,45 @@ typedef struct checked {
     const ta_bundle *bundle;
     const ta_soc *soc;
     const ta_port *port;
-    uint32_t issued[TA_MAX_TIMELINES]; /* asynchronous steps seen so far: of init, then of a run */
+    size_t issued[TA_MAX_TIMELINES]; /* asynchronous steps seen so far: of init, then of a run */
 } checked;
 
+/* As far as they are read, then as far as a step needs them; and what is counted is no part of a table. */
+/*@ predicate readable(checked *c) =
+      \valid_read(c) && readable_bundle(c->bundle) && readable_soc(c->soc) && \valid_read(c->port);
+    predicate ready(checked *c) = readable(c) && valid_soc(c->soc) && there(c->bundle) &&
+      valid_arenas(c->bundle, c->soc, c->bundle->arena_count);
+    predicate counts_apart(checked *c) =
+      \valid(&c->issued[0 .. TA_MAX_TIMELINES - 1]) &&
+      \separated(&c->issued[0 .. TA_MAX_TIMELINES - 1], &c->bundle, &c->soc, &c->port) &&
+      APART(&c->issued[0 .. TA_MAX_TIMELINES - 1], c->bundle, c->soc, c->port); */
+
+/*@ assigns \nothing; ensures \result == TA_OK <==> available != 0; */
 static ta_status need(int available)
 {
     return available ? TA_OK : TA_ERROR_UNSUPPORTED;
 }
 
+/*@ assigns \nothing; ensures \result == TA_OK <==> holds != 0; */
 static ta_status require(int holds)
 {
     return holds ? TA_OK : TA_ERROR_ARGUMENT;
 }
 
+/*@ requires \valid_read(port); assigns \nothing;
+    ensures \result != 0 ==> port->wait != \null && port->cancel != \null; */
 static int has_events(const ta_port *port)
 {
     return port->read_timeline != NULL && port->wait != NULL && port->cancel != NULL;
 }
 
+/*@ requires ready(c) && arena < c->bundle->arena_count; assigns \nothing; */
 static int host_sees(const checked *c, uint32_t arena)
 {
     return c->soc->memories[c->bundle->arenas[arena].memory].host_visible != 0u;
 }
 
+/*@ requires readable_soc(soc); assigns \nothing; ensures \result == TA_OK ==> valid_soc(soc); */
 static ta_status check_soc(const ta_soc *soc)
 {
     uint32_t hosts = 0;
@@ -53,6 +69,9 @@ static ta_status check_soc(const ta_soc *soc)
         return TA_ERROR_ARGUMENT;
     if (soc->memories == NULL || soc->instances == NULL || (soc->channel_count != 0u && soc->channels == NULL))
         return TA_ERROR_ARGUMENT;
+    /*@ loop invariant 0 <= i <= soc->instance_count;
+        loop invariant \forall integer k; 0 <= k < i ==> soc->instances[k].timeline == soc->channel_count + k;
+        loop assigns i, hosts; loop variant soc->instance_count - i; */
     for (uint32_t i = 0; i < soc->instance_count; i++) {
         const ta_instance_info *instance = &soc->instances[i];
         hosts += instance->is_host != 0u ? 1u : 0u;
@@ -62,6 +81,8 @@ static ta_status check_soc(const ta_soc *soc)
             return TA_ERROR_ARGUMENT;
         if (instance->observed_count != 0u && instance->observed == NULL)
             return TA_ERROR_ARGUMENT;
+        /*@ loop invariant 0 <= j <= instance->observed_count;
+            loop assigns j; loop variant instance->observed_count - j; */
         for (uint32_t j = 0; j < instance->observed_count; j++)
             if (instance->observed[j].memory >= soc->memory_count)
                 return TA_ERROR_ARGUMENT;
@@ -69,6 +90,7 @@ static ta_status check_soc(const ta_soc *soc)
     return require(hosts == 1u);
 }
 
+/*@ requires readable_bundle(b); assigns \nothing; ensures \result == TA_OK ==> there(b); */
 static ta_status check_tables(const ta_bundle *b)
 {
     if ((b->arena_count != 0u && b->arenas == NULL) || (b->load_count != 0u && b->loads == NULL))
@@ -80,8 +102,11 @@ static ta_status check_tables(const ta_bundle *b)
     return require(b->step_count == 0u || b->steps != NULL);
 }
 
+/*@ predicate readable_arena(ta_arena *a) = \valid_read(a) && (a->lent != \null ==> \valid_read(a->lent)); */
+
 /* The address of an arena, or where the host does not see it, its distance from the start of the memory. Bytes that
  * are lent later begin at a multiple of their alignment, so that stands for them. */
+/*@ requires readable_arena(arena); assigns \nothing; */
 static uintptr_t start_of(const ta_arena *arena)
 {
     if (arena->lent != NULL)
@@ -90,17 +115,20 @@ static uintptr_t start_of(const ta_arena *arena)
     return base != NULL ? (uintptr_t)base : arena->device_offset;
 }
 
+/*@ requires readable_arena(arena); assigns \nothing; */
 static int is_constant(const ta_arena *arena)
 {
     return arena->base_const != NULL || (arena->lent != NULL && !arena->lent->writable);
 }
 
+/*@ requires \valid_read(lent); assigns \nothing; */
 static int can_be_lent(const ta_lent *lent)
 {
     return lent->start != NULL && lent->alignment != 0u && (lent->alignment & (lent->alignment - 1u)) == 0u;
 }
 
 /* How many of the three say where the bytes are. */
+/*@ requires \valid_read(arena); assigns \nothing; */
 static uint32_t kinds_of_place(const ta_arena *arena)
 {
     uint32_t count = 0;
@@ -110,8 +138,13 @@ static uint32_t kinds_of_place(const ta_arena *arena)
     return count;
 }
 
+/*@ requires readable(c) && valid_soc(c->soc) && there(c->bundle); assigns \nothing;
+    ensures \result == TA_OK ==> valid_arenas(c->bundle, c->soc, c->bundle->arena_count); */
 static ta_status check_arenas(const checked *c)
 {
+    /*@ loop invariant 0 <= i <= c->bundle->arena_count;
+        loop invariant valid_arenas(c->bundle, c->soc, i);
+        loop assigns i; loop variant c->bundle->arena_count - i; */
     for (uint32_t i = 0; i < c->bundle->arena_count; i++) {
         const ta_arena *arena = &c->bundle->arenas[i];
         if (arena->memory >= c->soc->memory_count)
@@ -131,6 +164,9 @@ static ta_status check_arenas(const checked *c)
 }
 
 /* Are `rows` runs of `row_bytes`, `stride` apart, inside the arena? */
+/*@ requires \valid_read(c) && \valid_read(c->bundle);
+    requires \valid_read(c->bundle->arenas + (0 .. c->bundle->arena_count - 1)); assigns \nothing;
+    ensures \result != 0 ==> in_arena(c->bundle, where.arena, where.offset, row_bytes, rows, stride); */
 static int inside(const checked *c, ta_ref where, uint32_t row_bytes, uint32_t rows, uint32_t stride)
 {
     if (where.arena >= c->bundle->arena_count || rows == 0u || row_bytes == 0u)
@@ -141,20 +177,28 @@ static int inside(const checked *c, ta_ref where, uint32_t row_bytes, uint32_t r
 }
 
 /* Do two runs of bytes, the gaps between rows included, have none in common? */
+/*@ assigns \nothing; */
 static int apart(ta_ref one, uint64_t bytes, ta_ref other, uint64_t others)
 {
     const uint64_t start = one.offset, begin = other.offset;
     return one.arena != other.arena || start + bytes <= begin || begin + others <= start;
 }
 
+/*@ requires ready(c) && (count != 0 ==> \valid_read(tensors + (0 .. count - 1))); assigns \nothing;
+    ensures \result == TA_OK ==> valid_tensors(c->bundle, tensors, count); */
 static ta_status check_tensors(const checked *c, const ta_tensor *tensors, uint32_t count)
 {
+    /*@ loop invariant 0 <= i <= count;
+        loop invariant valid_tensors(c->bundle, tensors, i);
+        loop assigns i; loop variant count - i; */
     for (uint32_t i = 0; i < count; i++)
         if (!inside(c, tensors[i].where, tensors[i].bytes, 1, 0) || !host_sees(c, tensors[i].where.arena))
             return TA_ERROR_ARGUMENT;
     return TA_OK;
 }
 
+/*@ requires ready(c) && \valid_read(step); assigns \nothing;
+    ensures \result == TA_OK ==> valid_load(c->bundle, c->soc, c->port, step); */
 static ta_status check_load(const checked *c, const ta_step *step)
 {
     if (step->index >= c->bundle->load_count || step->event.timeline != TA_TIMELINE_NONE)
@@ -171,6 +215,9 @@ static ta_status check_load(const checked *c, const ta_step *step)
     return need((c->port->load != NULL || !takes) && c->port->start != NULL && c->port->stop != NULL);
 }
 
+/*@ requires ready(c) && \valid_read(copy);
+    requires copy->source.arena < c->bundle->arena_count && copy->target.arena < c->bundle->arena_count;
+    assigns \nothing; */
 static ta_status check_caches(const checked *c, const ta_copy *copy)
 {
     const uint32_t clean = copy->cache & (uint32_t)TA_CACHE_CLEAN_SOURCE;
@@ -180,6 +227,8 @@ static ta_status check_caches(const checked *c, const ta_copy *copy)
     return need(invalidate == 0u || c->port->cache_invalidate != NULL || !host_sees(c, copy->target.arena));
 }
 
+/*@ requires ready(c) && \valid_read(step); assigns \nothing;
+    ensures \result == TA_OK ==> valid_copy(c->bundle, c->soc, c->port, step); */
 static ta_status check_copy(const checked *c, const ta_step *step)
 {
     if (step->index >= c->bundle->copy_count)
@@ -208,12 +257,15 @@ static ta_status check_copy(const checked *c, const ta_step *step)
     return c->port->copy == NULL ? TA_ERROR_UNSUPPORTED : check_caches(c, copy);
 }
 
+/*@ requires ready(c) && where.arena < c->bundle->arena_count; assigns \nothing; */
 static int aligned(const checked *c, ta_ref where, uint32_t alignment)
 {
     const uintptr_t start = start_of(&c->bundle->arenas[where.arena]);
     return ((start + where.offset) & (alignment - 1u)) == 0u;
 }
 
+/*@ requires ready(c) && \valid_read(operand); assigns \nothing;
+    ensures \result != 0 ==> in_arena(c->bundle, where.arena, where.offset, operand->bytes, 1, 0); */
 static int serves(const checked *c, ta_ref where, const ta_operand *operand)
 {
     if (!inside(c, where, operand->bytes, 1, 0) || !aligned(c, where, operand->alignment))
@@ -222,10 +274,14 @@ static int serves(const checked *c, ta_ref where, const ta_operand *operand)
 }
 
 /* A kernel that may write one operand over another needs both to begin at the same byte; it writes none twice. */
+/*@ requires readable_dispatch(dispatch) && i < dispatch->ref_count == dispatch->kernel->operand_count;
+    requires dispatch->kernel != \null && dispatch->refs != \null && dispatch->kernel->operands != \null;
+    assigns \nothing; */
 static int writes_itself(const ta_dispatch *dispatch, uint32_t i)
 {
     const ta_operand *const operands = dispatch->kernel->operands;
     const ta_ref *const refs = dispatch->refs;
+    /*@ loop invariant 0 <= j <= i; loop assigns j; loop variant i - j; */
     for (uint32_t j = 0; j < i; j++) {
         const int writes = operands[i].writes + operands[j].writes;
         if (writes == 0 || (writes == 1 && refs[i].offset == refs[j].offset))
@@ -236,6 +292,8 @@ static int writes_itself(const ta_dispatch *dispatch, uint32_t i)
     return 0;
 }
 
+/*@ requires ready(c) && readable_dispatch(dispatch); assigns \nothing;
+    ensures \result == TA_OK ==> valid_operands(c->bundle, dispatch); */
 static ta_status check_operands(const checked *c, const ta_dispatch *dispatch)
 {
     const ta_kernel *kernel = dispatch->kernel;
@@ -243,6 +301,10 @@ static ta_status check_operands(const checked *c, const ta_dispatch *dispatch)
         return TA_ERROR_ARGUMENT;
     if (dispatch->ref_count != 0u && (dispatch->refs == NULL || kernel->operands == NULL))
         return TA_ERROR_ARGUMENT;
+    /*@ loop invariant 0 <= i <= dispatch->ref_count;
+        loop invariant \forall integer k; 0 <= k < i ==> in_arena(c->bundle, dispatch->refs[k].arena,
+          dispatch->refs[k].offset, kernel->operands[k].bytes, 1, 0);
+        loop assigns i; loop variant dispatch->ref_count - i; */
     for (uint32_t i = 0; i < dispatch->ref_count; i++)
         if (!serves(c, dispatch->refs[i], &kernel->operands[i]) || writes_itself(dispatch, i))
             return TA_ERROR_ARGUMENT;
@@ -251,6 +313,8 @@ static ta_status check_operands(const checked *c, const ta_dispatch *dispatch)
     return require(dispatch->word_count == 0u || dispatch->words != NULL);
 }
 
+/*@ requires ready(c) && \valid_read(step); assigns \nothing;
+    ensures \result == TA_OK ==> valid_dispatch(c->bundle, c->soc, c->port, step); */
 static ta_status check_dispatch(const checked *c, const ta_step *step)
 {
     if (step->index >= c->bundle->dispatch_count)
@@ -271,6 +335,15 @@ static ta_status check_dispatch(const checked *c, const ta_step *step)
 
 /* An asynchronous step completes the next value of its timeline; a WAIT is for one that was issued before
  * it. */
+/*@ requires ready(c) && counts_apart(c) && \valid_read(step);
+    requires \separated(&c->issued[0 .. TA_MAX_TIMELINES - 1], step);
+    assigns c->issued[0 .. TA_MAX_TIMELINES - 1];
+    KEEPS_TABLES(c)
+    ensures step->kind == \old(step->kind);
+    ensures valid_load{Pre}(c->bundle, c->soc, c->port, step) ==> valid_load(c->bundle, c->soc, c->port, step);
+    ensures valid_copy{Pre}(c->bundle, c->soc, c->port, step) ==> valid_copy(c->bundle, c->soc, c->port, step);
+    ensures valid_dispatch{Pre}(c->bundle, c->soc, c->port, step) ==> valid_dispatch(c->bundle, c->soc, c->port, step);
+    ensures \result == TA_OK ==> valid_event(c->soc, step); */
 static ta_status check_event(checked *c, const ta_step *step)
 {
     const ta_event event = step->event;
@@ -284,18 +357,26 @@ static ta_status check_event(checked *c, const ta_step *step)
     return require(event.value == c->issued[event.timeline]);
 }
 
+/*@ requires \valid_read(step); assigns \nothing; */
 static int is_of_init(const ta_step *step)
 {
     return step->kind == (uint32_t)TA_STEP_LOAD || step->kind == (uint32_t)TA_STEP_FILL;
 }
 
 /* Asynchronous steps of a run are counted from its first step on. */
+/*@ requires ready(c) && counts_apart(c); assigns c->issued[0 .. TA_MAX_TIMELINES - 1]; KEEPS_TABLES(c) */
 static void begin_run(checked *c)
 {
+    /*@ loop invariant 0 <= i <= TA_MAX_TIMELINES;
+        loop assigns i, c->issued[0 .. TA_MAX_TIMELINES - 1]; loop variant TA_MAX_TIMELINES - i; */
     for (uint32_t i = 0; i < TA_MAX_TIMELINES; i++)
-        c->issued[i] = 0u;
+        c->issued[i] = 0;
 }
 
+/*@ requires ready(c) && counts_apart(c) && index < c->bundle->step_count;
+    assigns c->issued[0 .. TA_MAX_TIMELINES - 1];
+    KEEPS_TABLES(c)
+    ensures \result == TA_OK ==> valid_step(c->bundle, c->soc, c->port, index); */
 static ta_status check_step(checked *c, uint32_t index)
 {
     const ta_step *step = &c->bundle->steps[index];
@@ -321,15 +402,27 @@ static ta_status check_step(checked *c, uint32_t index)
     return status != TA_OK ? status : check_event(c, step);
 }
 
+/*@ requires readable_bundle(bundle) && readable_soc(soc) && \valid_read(port) && \valid(bad_step);
+    requires APART(bad_step, bundle, soc, port);
+    assigns *bad_step;
+    ensures \result == TA_OK ==> valid_tables(bundle, soc, port);
+    ensures *bad_step == \old(*bad_step) || *bad_step < bundle->step_count; */
 ta_status ta_validate(const ta_bundle *bundle, const ta_soc *soc, const ta_port *port, uint32_t *bad_step)
 {
     checked c = {bundle, soc, port, {0}};
-    *bad_step = TA_NO_STEP;
+    /* The one thing that is not proved: a local variable is no part of a table of the caller. */
+    //@ admit readable(&c) && counts_apart(&c);
     if (port->open == NULL || port->close == NULL || check_soc(soc) != TA_OK || check_tables(bundle) != TA_OK)
         return TA_ERROR_ARGUMENT;
     if (check_arenas(&c) != TA_OK || check_tensors(&c, bundle->inputs, bundle->input_count) != TA_OK ||
         check_tensors(&c, bundle->outputs, bundle->output_count) != TA_OK)
         return TA_ERROR_ARGUMENT;
+    //@ assert ready(&c);
+    /*@ loop invariant 0 <= i <= bundle->step_count;
+        loop invariant ready(&c);
+        loop invariant counts_apart(&c);
+        loop invariant valid_steps(bundle, soc, port, i);
+        loop assigns i, c.issued[0 .. TA_MAX_TIMELINES - 1]; loop variant bundle->step_count - i; */
     for (uint32_t i = 0; i < bundle->step_count; i++) {
         const ta_status status = check_step(&c, i);
         if (status != TA_OK) {

@@ -33,6 +33,21 @@ def test_every_file_is_listed_with_its_hash(files: dict[str, bytes]) -> None:
     }
 
 
+def test_the_bill_follows_the_schema_of_cyclonedx(files: dict[str, bytes]) -> None:
+    """The schema is CycloneDX's own, which its library has."""
+    pytest.importorskip(
+        "cyclonedx.validation.json", reason="pip install 'cyclonedx-python-lib[json-validation]'"
+    )
+    from cyclonedx.schema import SchemaVersion
+    from cyclonedx.validation.json import JsonStrictValidator
+
+    validator = JsonStrictValidator(SchemaVersion.V1_5)
+    assert validator.validate_str(files[SBOM].decode()) is None
+    wrong = json.loads(files[SBOM])
+    wrong["components"][0]["type"] = "program"
+    assert validator.validate_str(json.dumps(wrong)) is not None
+
+
 def test_the_origin_is_there(files: dict[str, bytes]) -> None:
     inputs = tiny_plans.on_dsp()
     properties = {each["name"]: each["value"] for each in json.loads(files[SBOM])["metadata"]["properties"]}

@@ -123,24 +123,40 @@ def test_port_conforms_and_skips_what_it_lacks(needs_tool: Tool, tmp_path: Path,
 @pytest.mark.parametrize("stray", ["NOWHERE", "CONSTANTS", "DATA", "BEHIND"])
 def test_a_stray_write_is_caught(needs_tool: Tool, tmp_path: Path, name: str, stray: str) -> None:
     """The memory protection unit lets a kernel write to arenas and the stack alone."""
+    done = emulated(needs_tool, tmp_path, name, ("stray.c",), f"-DSTRAY={stray}")
+    assert done.returncode == (0 if stray == "NOWHERE" else 71), done.stderr
+    assert ("neither an arena nor the stack" in done.stderr) == (stray != "NOWHERE")
+
+
+@pytest.mark.parametrize("name", sorted(MACHINES))
+def test_a_late_step_is_reported(needs_tool: Tool, tmp_path: Path, name: str) -> None:
+    """Deadlines count the time of the board's own clock."""
+    done = emulated(needs_tool, tmp_path, name, ("late.c", str(ROOT / "deadline" / "deadline.c")))
+    assert done.returncode == 0, done.stderr
+
+
+def emulated(
+    needs_tool: Tool, folder: Path, name: str, own: tuple[str, ...], *flags: str
+) -> subprocess.CompletedProcess[str]:
+    """A program of this folder on a board, with the workload of the conformance suite."""
     needs_tool(COMPILER)
     needs_tool(EMULATOR)
     machine = MACHINES[name]
-    script = tmp_path / "board.ld"
+    script = folder / "board.ld"
     script.write_text(machine_script(*board(machine), machine, "ta_mps2"))
-    sources = [str(path) for folder in ("core", "ports/qemu_mps2") for path in (ROOT / folder).glob("*.c")]
+    sources = [str(path) for each in ("core", "ports/qemu_mps2") for path in (ROOT / each).glob("*.c")]
     sources += [f"conformance/{each}.c" for each in ("system", "workload", "adder_driver")]
-    sources += ["conformance/qemu_mps2/under_test.c", str(Path(__file__).parent / "stray.c")]
-    program = tmp_path / "stray"
+    sources += ["conformance/qemu_mps2/under_test.c", *(str(Path(__file__).parent / each) for each in own)]
+    program = folder / "program"
     link = ("-nostartfiles", "--specs=nosys.specs", f"-Wl,-T,{script}", "-Wl,--defsym=end=ta_bss_end", "-w")
-    flags = (*compile_flags(BARE_METAL, machine), "-O2", f"-DSTRAY={stray}", *C99)
+    compiler = (COMPILER, *compile_flags(BARE_METAL, machine), "-O2", *flags, *C99)
     compiled = subprocess.run(
-        (COMPILER, *flags, *sources, "-o", str(program), *link),
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert compiled.returncode == 0, compiled.stderr
-    done = subprocess.run(
-        (*BARE_METAL.command(name), str(program)), capture_output=True, text=True, check=False, timeout=60
+        (*compiler, *sources, "-o", str(program), *link),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    assert done.returncode == (0 if stray == "NOWHERE" else 71), done.stderr
-    assert ("neither an arena nor the stack" in done.stderr) == (stray != "NOWHERE")
+    assert compiled.returncode == 0, compiled.stderr
+    command = (*BARE_METAL.command(name), str(program))
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)

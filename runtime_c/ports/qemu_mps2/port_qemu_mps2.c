@@ -13,6 +13,7 @@ static uint32_t cursor; /* the step that comes next: steps are executed in order
 /* The system counter of SSE-300: 64 bits, 32 MHz (Arm SSE-300 TRM, timestamp counter). */
 #define COUNTER_CONTROL (*(volatile uint32_t *)(uintptr_t)0x58100000u)
 #define COUNTER_LOW (*(volatile uint32_t *)(uintptr_t)0x58101000u)
+#define TICKS_PER_US 32u
 static uint32_t counter(void)
 {
     COUNTER_CONTROL = 1u;
@@ -27,6 +28,7 @@ static uint32_t counter(void)
 #endif
 #define TIMER_CONTROL (*(volatile uint32_t *)(uintptr_t)TIMER)
 #define TIMER_VALUE (*(volatile uint32_t *)(uintptr_t)(TIMER + 4u))
+#define TICKS_PER_US 25u
 #define TIMER_RELOAD (*(volatile uint32_t *)(uintptr_t)(TIMER + 8u))
 static uint32_t counter(void)
 {
@@ -112,6 +114,23 @@ uint64_t ta_mps2_ticks(void)
     started = 1;
     before = now;
     return ticks;
+}
+
+/* In pieces of 32 bits: a division of 64 is a function of a library. */
+static ta_status mps2_now_us(const ta_port *port, uint64_t *now)
+{
+    static uint64_t microseconds, counted_ticks;
+    const uint32_t piece_us = 0x4000000u, piece = TICKS_PER_US * piece_us;
+    uint64_t passed = ta_mps2_ticks() - counted_ticks;
+    (void)port;
+    counted_ticks += passed;
+    for (; passed >= piece; passed -= piece)
+        microseconds += piece_us;
+    const uint32_t whole = (uint32_t)passed / TICKS_PER_US, rest = (uint32_t)passed % TICKS_PER_US;
+    microseconds += whole;
+    counted_ticks -= rest; /* they count when their microsecond is over */
+    *now = microseconds;
+    return TA_OK;
 }
 
 void ta_mps2_count_steps(uint64_t *ticks, uint32_t steps)
@@ -237,4 +256,5 @@ const ta_port ta_port_qemu_mps2 = {
     .dispatch = mps2_dispatch,
     .cache_clean = mps2_cache,
     .cache_invalidate = mps2_drop,
+    .now_us = mps2_now_us,
 };

@@ -12,7 +12,6 @@
 
 #define PAINT 0x5aa5c33cu
 #define VECTORS 16u
-#define TICKS_PER_US 25u
 
 /* What the second core does: it takes `post` and executes it, once for each change of `posts`. */
 static void (*post)(uint32_t instance);
@@ -105,8 +104,7 @@ static ta_status start_core(uint32_t instance, void (*serve)(uint32_t instance),
 static ta_status now_us(const ta_port *port, uint64_t *now)
 {
     (void)port;
-    *now = ta_mps2_ticks() / TICKS_PER_US;
-    return TA_OK;
+    return ta_port_qemu_mps2.now_us(&ta_port_qemu_mps2, now);
 }
 
 static const ta_core_control control = {start_core, signal_all, pause_core, barrier, now_us};
