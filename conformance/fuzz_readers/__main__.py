@@ -3,7 +3,7 @@
     python -m conformance.fuzz_readers [READER…] [--executions N] [--start N] [--keep FOLDER]
 
 A finding is an exception other than a message, a message with characters that no terminal prints, a signal,
-more than 20 s, or more than 2 GiB.
+more than 20 s of CPU time, or more than 2 GiB.
 
 `--keep FOLDER` writes the mutants of all findings there; `--start 1234 --executions 1` reads one of them.
 Exit code 1 where there is a finding.

@@ -18,7 +18,9 @@ from attrs import frozen
 from conformance.fuzz_readers.readers import Reader
 
 SECONDS = 20
-"""An execution that takes longer is a finding."""
+"""Of CPU time: an execution that takes more is a finding."""
+_IDLE = 30
+"""A process that stays with one mutant for so many times as long, by the clock, is ended."""
 _WARM = 20
 """About so many seeds are read before the first mutant."""
 MEMORY = 2 * 2**30
@@ -87,7 +89,7 @@ def _in_child(reader: Reader, seeds: Sequence[bytes], numbers: range, shared: mm
 def _watch(process: int, answers: int, shared: mmap) -> None:
     """Wait for the process to end; kill it where it stays with one mutant in code that no alarm ends."""
     at = -1
-    while not select.select([answers], [], [], 3 * SECONDS)[0]:
+    while not select.select([answers], [], [], _IDLE * SECONDS)[0]:
         if _get(shared, 0) == at:
             os.kill(process, signal.SIGKILL)
             return
@@ -98,7 +100,7 @@ def _child(reader: Reader, seeds: Sequence[bytes], numbers: range, shared: mmap,
     """Reads mutants until one is a finding; never returns."""
     try:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        signal.signal(signal.SIGALRM, _too_long)
+        signal.signal(signal.SIGPROF, _too_long)
         nowhere = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(nowhere, stream)
@@ -108,10 +110,10 @@ def _child(reader: Reader, seeds: Sequence[bytes], numbers: range, shared: mmap,
             _limit_memory()
             for number in numbers:
                 _put(shared, 0, number)
-                signal.alarm(SECONDS)
+                signal.setitimer(signal.ITIMER_PROF, SECONDS)
                 if reader.accepts(reader.mutate(seeds, number), Path(name)):
                     _put(shared, 8, _get(shared, 8) + 1)
-                signal.alarm(0)
+                signal.setitimer(signal.ITIMER_PROF, 0)
         os._exit(0)
     except BaseException as error:
         lines = traceback.format_exception_only(error)[-1].strip()[:200]
@@ -133,7 +135,7 @@ def _memory_folder() -> str | None:
 
 
 def _too_long(number: int, frame: FrameType | None) -> None:
-    raise TimeoutError(f"not done after {SECONDS} s")
+    raise TimeoutError(f"not done after {SECONDS} s of CPU time")
 
 
 def _put(shared: mmap, at: int, value: int) -> None:

@@ -216,6 +216,8 @@ def _laid_out(constant: Constant, shape: tuple[int, ...], storage: Storage) -> C
     there.
     """
     spread = np.broadcast_to(constant.values, shape).transpose(storage.axes)
+    if constant.values.size == 1 and spread.size:  # however many places there are, none is looked at
+        return evolve(constant, values=np.full(spread.shape[-1:] or (1,), constant.values.reshape(-1)[0]))
     last = spread.reshape(-1, *spread.shape[-1:] or (1,))
     if last.size and bool((last == last[0]).all()):
         return evolve(constant, values=last[0].copy())

@@ -480,3 +480,16 @@ def test_outputs_without_a_shape(tmp_path: Path) -> None:
     model.graph.output[0].type.tensor_type.ClearField("shape")
     found, _ = import_model(save(model, tmp_path / "open.onnx"))
     assert found.tensors[found.outputs[0]].shape == (3, 2)
+
+
+def test_a_number_for_more_elements_than_memory_holds(tmp_path: Path) -> None:
+    """It is along the last axis, and no array of all elements is made to find that out."""
+    shape = (2**40, 4, 5)
+    product = onnx_model(
+        [helper.make_node("Mul", ["x", "two"], ["y"])],
+        {"x": shape},
+        {"y": shape},
+        {"two": np.array(2, np.float32)},
+    )
+    model = import_model(save(product, tmp_path / "m.onnx"))[0]
+    assert [model.tensors[name].shape for name in model.operators[0].constants] == [(5,)]
