@@ -90,13 +90,13 @@ def _tilings(
     budgets = [request.budget.guaranteed(layer.operator.id, memory) for layer in layers]
     alone = []
     for layer, budget in zip(layers, budgets, strict=True):
-        tiling = choose(layer.sizes, engine, budget)
+        tiling = choose(layer.sizes, engine, budget, shared=request.shared)
         if tiling is None:
             raise DoesNotFit(layer.operator.id, memory, smallest(layer.sizes, engine), budget)
         alone.append(tiling)
     if _shared(alone, engine) <= min(budgets):
         return tuple(alone)
-    return _divided(layers, engine, min(budgets), alone, memory)
+    return _divided(layers, engine, min(budgets), alone, request)
 
 
 def _shared(tilings: list[Conv2dTiling], engine: Conv2dEngine) -> int:
@@ -111,7 +111,11 @@ def _shared(tilings: list[Conv2dTiling], engine: Conv2dEngine) -> int:
 
 
 def _divided(
-    layers: tuple[SizedConv2d, ...], engine: Conv2dEngine, budget: int, alone: list[Conv2dTiling], memory: str
+    layers: tuple[SizedConv2d, ...],
+    engine: Conv2dEngine,
+    budget: int,
+    alone: list[Conv2dTiling],
+    request: LoweringRequest,
 ) -> tuple[Conv2dTiling, ...]:
     """The cheapest of a grid of divisions of the budget into shares for input, weights and output."""
     best: tuple[float, tuple[Conv2dTiling, ...]] | None = None
@@ -119,7 +123,7 @@ def _divided(
     grid = [(a, b, SHARES - a - b) for a in range(1, SHARES) for b in range(1, SHARES - a)]
     for shares in grid:
         roles = (shares[0] * share, shares[1] * share, shares[2] * share)
-        chosen = [choose(layer.sizes, engine, budget, roles) for layer in layers]
+        chosen = [choose(layer.sizes, engine, budget, roles, request.shared) for layer in layers]
         tilings = tuple(tiling for tiling in chosen if tiling is not None)
         if len(tilings) < len(layers) or _shared(list(tilings), engine) > budget:
             continue
@@ -127,6 +131,7 @@ def _divided(
         if best is None or cost < best[0]:
             best = (cost, tilings)
     if best is None:
+        memory = request.instance.memory[0]
         raise DoesNotFit(layers[0].operator.id, memory, _shared(alone, engine), budget)
     return best[1]
 

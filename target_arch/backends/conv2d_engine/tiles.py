@@ -13,12 +13,13 @@ estimate:
 Ties go to the smaller footprint.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 from math import prod
+from typing import Any
 
 from attrs import evolve, frozen
 
-from target_arch.backends.tiling import Link, loads, needed, spans, tile_sizes, tiled_seconds
+from target_arch.backends.tiling import Link, Spans, loads, needed, spans, tile_sizes, tiled_seconds
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.window import Window
 from target_arch.plan.windows import required_windows
@@ -110,6 +111,11 @@ class Conv2dEngine:
         """Alignment of every local buffer."""
         return max(16, self.inward.alignment, self.outward.alignment)
 
+    @property
+    def shape(self) -> tuple[object, ...]:
+        """Everything that tilings depend on; how fast one is depends on the speeds, too."""
+        return (self.alignment, self.inward.alignment, self.outward.alignment, self.outward.two_dimensional)
+
 
 def convolution(operator: Operator, model: Model, inward: Link) -> Conv2dSizes:
     """The sizes of a conv2d operator that `supports` accepted."""
@@ -145,14 +151,18 @@ def block_bytes(conv: Conv2dSizes, channels: int) -> int:
 
 def tilings(conv: Conv2dSizes, engine: Conv2dEngine) -> Iterator[Conv2dTiling]:
     """Every candidate tiling, whether or not it fits."""
-    row_unit = engine.outward.unit(conv.out_row_bytes)
-    for rows in tile_sizes(conv.rows.out, row_unit):
-        row_spans = spans(conv.rows.out, rows)
-        size = max(input_bytes(conv, *span, engine.inward.alignment) for span in row_spans)
+    for rows, row_spans, size in _row_tiles(conv, engine):
         for channels in _channel_sizes(conv, engine.outward):
             sizes = (size, block_bytes(conv, channels), rows * conv.columns.out * channels)
             blocks = ceil_div(conv.out_channels, channels)
             yield from _variants(rows, channels, sizes, len(row_spans), blocks)
+
+
+def _row_tiles(conv: Conv2dSizes, engine: Conv2dEngine) -> Iterator[tuple[int, Spans, int]]:
+    """The rows of a tile, the spans of all tiles, and the most bytes of the input of one."""
+    for rows in tile_sizes(conv.rows.out, engine.outward.unit(conv.out_row_bytes)):
+        row_spans = spans(conv.rows.out, rows)
+        yield rows, row_spans, max(input_bytes(conv, *span, engine.inward.alignment) for span in row_spans)
 
 
 def _channel_sizes(conv: Conv2dSizes, outward: Link) -> tuple[int, ...]:
@@ -173,43 +183,103 @@ def _variants(
             )
 
 
+@frozen(kw_only=True)
+class Conv2dMoves:
+    """The bytes that a tiling moves in and out, each in how many transfers; whatever the chip's speed.
+
+    `rings` are the loads and buffers of inputs, weights and results.
+    """
+
+    inward: tuple[int, int]
+    outward: tuple[int, int]
+    calls: int
+    rings: tuple[tuple[int, int], ...]
+
+    @classmethod
+    def of(cls, conv: Conv2dSizes, tiling: Conv2dTiling, engine: Conv2dEngine) -> "Conv2dMoves":
+        """Those of a tiling."""
+        row_spans = spans(conv.rows.out, tiling.rows)
+        blocks = ceil_div(conv.out_channels, tiling.channels)
+        inputs = sum(input_bytes(conv, *span, engine.inward.alignment) for span in row_spans)
+        weights = block_bytes(conv, conv.out_channels)
+        input_rounds, weight_rounds = (blocks, 1) if tiling.channels_outer else (1, len(row_spans))
+        input_loads = loads(len(row_spans), input_rounds, tiling.buffers[0])
+        weight_loads = loads(blocks, weight_rounds, tiling.buffers[1])
+        arriving = inputs * input_loads // len(row_spans) + weights * weight_loads // blocks
+        calls = len(row_spans) * blocks
+        strided = conv.columns.out * tiling.rows if blocks > 1 and not engine.outward.two_dimensional else 1
+        return cls(
+            inward=(arriving, input_loads + weight_loads),
+            outward=(conv.rows.out * conv.out_row_bytes, calls * strided),
+            calls=calls,
+            rings=tuple(zip((input_loads, weight_loads, calls), tiling.buffers, strict=True)),
+        )
+
+    def seconds(self, macs: int, engine: Conv2dEngine) -> float:
+        """The estimate of this module's docstring."""
+        copying = engine.inward.seconds(*self.inward) + engine.outward.seconds(*self.outward)
+        computing = self.calls * engine.start + macs * engine.per_mac
+        return tiled_seconds(copying, computing, self.calls, self.rings)
+
+
+@frozen
+class Conv2dCandidate:
+    """A tiling, the bytes of its buffers by role and in all, and what it moves."""
+
+    tiling: Conv2dTiling
+    taken: tuple[int, ...]
+    footprint: int
+    moves: Conv2dMoves
+
+
+def candidates(conv: Conv2dSizes, engine: Conv2dEngine) -> tuple[Conv2dCandidate, ...]:
+    """Every candidate tiling. They depend on the engine's `shape` alone, not on its speed."""
+    alignment = engine.alignment
+    return tuple(
+        Conv2dCandidate(
+            t,
+            tuple(n * round_up(s, alignment) for n, s in zip(t.buffers, t.sizes, strict=True)),
+            t.footprint(alignment),
+            Conv2dMoves.of(conv, t, engine),
+        )
+        for t in tilings(conv, engine)
+    )
+
+
 def seconds(conv: Conv2dSizes, tiling: Conv2dTiling, engine: Conv2dEngine) -> float:
-    """The estimate of this module's docstring."""
-    row_spans = spans(conv.rows.out, tiling.rows)
-    blocks = ceil_div(conv.out_channels, tiling.channels)
-    inputs = sum(input_bytes(conv, *span, engine.inward.alignment) for span in row_spans)
-    weights = block_bytes(conv, conv.out_channels)
-    input_rounds, weight_rounds = (blocks, 1) if tiling.channels_outer else (1, len(row_spans))
-    input_loads = loads(len(row_spans), input_rounds, tiling.buffers[0])
-    weight_loads = loads(blocks, weight_rounds, tiling.buffers[1])
-    arriving = inputs * input_loads // len(row_spans) + weights * weight_loads // blocks
-    calls = len(row_spans) * blocks
-    strided = conv.columns.out * tiling.rows if blocks > 1 and not engine.outward.two_dimensional else 1
-    copying = engine.inward.seconds(arriving, input_loads + weight_loads)
-    copying += engine.outward.seconds(conv.rows.out * conv.out_row_bytes, calls * strided)
-    computing = calls * engine.start + conv.macs * engine.per_mac
-    rings = zip((input_loads, weight_loads, calls), tiling.buffers, strict=True)
-    return tiled_seconds(copying, computing, calls, rings)
+    """The estimate for one tiling."""
+    return Conv2dMoves.of(conv, tiling, engine).seconds(conv.macs, engine)
 
 
 def smallest(conv: Conv2dSizes, engine: Conv2dEngine) -> int:
-    """Bytes that the smallest tiling needs."""
-    return min(tiling.footprint(engine.alignment) for tiling in tilings(conv, engine))
+    """Bytes that the smallest tiling needs: single buffers, and the fewest channels."""
+    channels = _channel_sizes(conv, engine.outward)[-1]
+    block, pixels = block_bytes(conv, channels), conv.columns.out * channels
+    every = ((size, block, rows * pixels) for rows, _, size in _row_tiles(conv, engine))
+    return min(needed(zip((1, 1, 1), sizes, strict=True), engine.alignment) for sizes in every)
 
 
 def choose(
-    conv: Conv2dSizes, engine: Conv2dEngine, budget: int, roles: tuple[int, int, int] | None = None
+    conv: Conv2dSizes,
+    engine: Conv2dEngine,
+    budget: int,
+    roles: tuple[int, int, int] | None = None,
+    shared: MutableMapping[object, Any] | None = None,
 ) -> Conv2dTiling | None:
     """The cheapest tiling whose buffers fit `budget` bytes, None where none does.
 
-    `roles` bounds the bytes of each role in all, where several operators share the buffers.
+    `roles` bounds the bytes of each role in all, where several operators share the buffers. Candidates are
+    taken from `shared`, and kept there.
     """
-
-    def fits(tiling: Conv2dTiling) -> bool:
-        if tiling.footprint(engine.alignment) > budget:
-            return False
-        taken = (n * round_up(s, engine.alignment) for n, s in zip(tiling.buffers, tiling.sizes, strict=True))
-        return roles is None or all(size <= most for size, most in zip(taken, roles, strict=True))
-
-    fitting = [tiling for tiling in tilings(conv, engine) if fits(tiling)]
-    return min(fitting, key=lambda t: (seconds(conv, t, engine), t.footprint(engine.alignment)), default=None)
+    known, key = {} if shared is None else shared, ("conv2d_engine", conv, engine.shape)
+    if key not in known:
+        known[key] = candidates(conv, engine)
+    every: tuple[Conv2dCandidate, ...] = known[key]
+    fitting = [
+        each
+        for each in every
+        if each.footprint <= budget
+        and (roles is None or all(size <= most for size, most in zip(each.taken, roles, strict=True)))
+    ]
+    best = min(fitting, key=lambda c: (c.moves.seconds(conv.macs, engine), c.footprint), default=None)
+    return None if best is None else best.tiling

@@ -97,7 +97,7 @@ def _tilings(
     ]
     common = {name: min(budget[name] for budget in budgets) for name in names}
     for double in (True, False):
-        chosen = [choose(layer.sizes, engine, common, double=double) for layer in layers]
+        chosen = [_chosen(layer.sizes, engine, common, request, double=double) for layer in layers]
         for layer, tiling in zip(layers, chosen, strict=True):
             if tiling is None:
                 raise _refused(layer, engine, common)
@@ -107,6 +107,17 @@ def _tilings(
             return tilings
     name = max(names, key=lambda each: shared[each] - common[each])
     raise DoesNotFit(layers[0].operator.id, name, shared[name], common[name])
+
+
+def _chosen(
+    sizes: Product, engine: GemmEngine, budget: Mapping[str, int], request: LoweringRequest, *, double: bool
+) -> GemmTiling | None:
+    """As `choose`, once for all layers of these sizes with this budget in a compilation."""
+    key = ("gemm_npu", request.instance.name, sizes, tuple(sorted(budget.items())), double)
+    if key not in request.kept:
+        request.kept[key] = choose(sizes, engine, budget, double=double, shared=request.shared)
+    tiling: GemmTiling | None = request.kept[key]
+    return tiling
 
 
 def _refused(layer: SizedProduct, engine: GemmEngine, budget: dict[str, int]) -> DoesNotFit:

@@ -12,8 +12,9 @@ this estimate:
 Ties go to the smaller footprint. Accumulators have one buffer: commands run in order, and no move touches it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from math import prod
+from typing import Any
 
 from attrs import frozen
 
@@ -77,6 +78,18 @@ class GemmEngine:
         """Alignment of every local buffer."""
         return max(16, self.inputs.alignment, self.weights.alignment, self.outward.alignment)
 
+    @property
+    def shape(self) -> tuple[object, ...]:
+        """Everything that tilings depend on; how fast one is depends on the speeds, too."""
+        return (
+            *sorted(self.memories.items()),
+            self.alignment,
+            self.inputs.alignment,
+            self.inputs.two_dimensional,
+            self.outward.alignment,
+            self.outward.two_dimensional,
+        )
+
 
 def product(operator: Operator, model: Model) -> Product:
     """The sizes of a dense or a pointwise conv2d operator that `supports` accepted."""
@@ -119,13 +132,7 @@ def tilings(whole: Product, depth: int, engine: GemmEngine, *, double: bool = Tr
                 ceil_div(whole.depth, depth),
                 ceil_div(whole.columns, columns),
             )
-            lead = 0 if depth < whole.depth else _lead(whole, rows, engine.inputs.alignment)
-            sizes = (
-                rows * depth + lead,
-                block_bytes(columns, depth, True),
-                4 * rows * columns,
-                rows * columns,
-            )
+            sizes = _sizes(whole, rows, depth, columns, engine)
             twice = (
                 min(2, counts[0] * counts[1]),
                 min(2, counts[1] * counts[2]),
@@ -150,8 +157,18 @@ def tilings(whole: Product, depth: int, engine: GemmEngine, *, double: bool = Tr
                     )
 
 
+def _sizes(
+    whole: Product, rows: int, depth: int, columns: int, engine: GemmEngine
+) -> tuple[int, int, int, int]:
+    """Bytes of a block of each role."""
+    lead = 0 if depth < whole.depth else _lead(whole, rows, engine.inputs.alignment)
+    return rows * depth + lead, block_bytes(columns, depth, True), 4 * rows * columns, rows * columns
+
+
 def _lead(whole: Product, rows: int, alignment: int) -> int:
     """Most bytes that come along before a block of whole rows, back to an aligned offset."""
+    if whole.depth % alignment == 0:
+        return 0
     return max(first * whole.depth % alignment for first, _ in spans(whole.rows, rows))
 
 
@@ -162,56 +179,104 @@ def _column_sizes(whole: Product, outward: Link) -> tuple[int, ...]:
     return tile_sizes(whole.columns, outward.alignment)
 
 
-def seconds(whole: Product, tiling: GemmTiling, engine: GemmEngine) -> float:
-    """The estimate of this module's docstring."""
-    row_blocks = ceil_div(whole.rows, tiling.rows)
-    slices = ceil_div(whole.depth, tiling.depth)
-    column_blocks = ceil_div(whole.columns, tiling.columns)
-    if tiling.columns_outer:
-        input_loads = loads(row_blocks * slices, column_blocks, tiling.buffers[0])
-        weight_loads = column_blocks * loads(slices, row_blocks, tiling.buffers[1])
-    else:
-        input_loads = row_blocks * loads(slices, column_blocks, tiling.buffers[0])
-        weight_loads = loads(column_blocks * slices, row_blocks, tiling.buffers[1])
-    inputs = whole.rows * whole.depth * input_loads // (row_blocks * slices)
-    weights = block_bytes(whole.columns, whole.depth, True) * weight_loads // (column_blocks * slices)
-    copying = engine.inputs.seconds(inputs, input_loads) + engine.weights.seconds(weights, weight_loads)
-    strided = tiling.rows if column_blocks > 1 and not engine.outward.two_dimensional else 1
-    results = row_blocks * column_blocks
-    copying += engine.outward.seconds(whole.rows * whole.columns, results * strided)
-    computing = results * slices * engine.start + whole.macs * engine.per_mac
-    used = (tiling.buffers[0], tiling.buffers[1], tiling.buffers[3])
-    rings = zip((input_loads, weight_loads, results), used, strict=True)
-    return tiled_seconds(copying, computing, results * slices, rings)
+@frozen(kw_only=True)
+class GemmMoves:
+    """The bytes that a tiling of a product moves, in how many transfers, by link; whatever the chip's speed.
+
+    `blocks` are (block, depth) pairs, and `rings` the loads and buffers of inputs, weights and results.
+    """
+
+    inputs: tuple[int, int]
+    weights: tuple[int, int]
+    outward: tuple[int, int]
+    blocks: int
+    rings: tuple[tuple[int, int], ...]
+
+    @classmethod
+    def of(cls, whole: Product, tiling: GemmTiling, engine: GemmEngine) -> "GemmMoves":
+        """Those of a tiling."""
+        row_blocks = ceil_div(whole.rows, tiling.rows)
+        slices = ceil_div(whole.depth, tiling.depth)
+        column_blocks = ceil_div(whole.columns, tiling.columns)
+        if tiling.columns_outer:
+            input_loads = loads(row_blocks * slices, column_blocks, tiling.buffers[0])
+            weight_loads = column_blocks * loads(slices, row_blocks, tiling.buffers[1])
+        else:
+            input_loads = row_blocks * loads(slices, column_blocks, tiling.buffers[0])
+            weight_loads = loads(column_blocks * slices, row_blocks, tiling.buffers[1])
+        inputs = whole.rows * whole.depth * input_loads // (row_blocks * slices)
+        weights = block_bytes(whole.columns, whole.depth, True) * weight_loads // (column_blocks * slices)
+        strided = tiling.rows if column_blocks > 1 and not engine.outward.two_dimensional else 1
+        results = row_blocks * column_blocks
+        used = (tiling.buffers[0], tiling.buffers[1], tiling.buffers[3])
+        return cls(
+            inputs=(inputs, input_loads),
+            weights=(weights, weight_loads),
+            outward=(whole.rows * whole.columns, results * strided),
+            blocks=results * slices,
+            rings=tuple(zip((input_loads, weight_loads, results), used, strict=True)),
+        )
+
+    def seconds(self, macs: int, engine: GemmEngine) -> float:
+        """The estimate of this module's docstring."""
+        copying = engine.inputs.seconds(*self.inputs) + engine.weights.seconds(*self.weights)
+        copying += engine.outward.seconds(*self.outward)
+        computing = self.blocks * engine.start + macs * engine.per_mac
+        return tiled_seconds(copying, computing, self.blocks, self.rings)
+
+
+@frozen
+class GemmCandidate:
+    """A tiling, the bytes per memory that it takes, and what it moves."""
+
+    tiling: GemmTiling
+    taken: Mapping[str, int]
+    moves: GemmMoves
+
+
+def candidates(
+    whole: Product, depth: int, engine: GemmEngine, *, double: bool = True
+) -> tuple[GemmCandidate, ...]:
+    """Every candidate tiling of one depth. They depend on the engine's `shape` alone, not on its speed."""
+    return tuple(
+        GemmCandidate(t, taken(t.buffers, t.sizes, engine), GemmMoves.of(whole, t, engine))
+        for t in tilings(whole, depth, engine, double=double)
+    )
 
 
 def smallest(whole: Product, engine: GemmEngine) -> dict[str, int]:
-    """Bytes per memory of the smallest tiling: the least rows, columns and depth."""
-    every = tilings(whole, depths(whole, engine)[-1], engine, double=False)
-    return min((taken(t.buffers, t.sizes, engine) for t in every), key=lambda each: sum(each.values()))
+    """Bytes per memory of the smallest tiling: single buffers, the least depth and columns."""
+    depth = depths(whole, engine)[-1]
+    columns = _column_sizes(whole, engine.outward)[-1]
+    single = (1,) * len(ROLES)
+    every = tile_sizes(whole.rows, engine.outward.unit(whole.columns))
+    blocks = (_sizes(whole, rows, depth, columns, engine) for rows in every)
+    return min((taken(single, sizes, engine) for sizes in blocks), key=lambda each: sum(each.values()))
 
 
 def choose(
-    whole: Product, engine: GemmEngine, budget: Mapping[str, int], *, double: bool = True
+    whole: Product,
+    engine: GemmEngine,
+    budget: Mapping[str, int],
+    *,
+    double: bool = True,
+    shared: MutableMapping[object, Any] | None = None,
 ) -> GemmTiling | None:
     """The cheapest tiling whose buffers fit the bytes of each memory, None where none does.
 
-    The depth is cut only where no tiling of the whole depth fits.
+    The depth is cut only where no tiling of the whole depth fits. Candidates are taken from `shared`, and
+    kept there.
     """
+    known = {} if shared is None else shared
     for depth in depths(whole, engine):
-        fitting = [
-            tiling
-            for tiling in tilings(whole, depth, engine, double=double)
-            if all(size <= budget[name] for name, size in taken(tiling.buffers, tiling.sizes, engine).items())
-        ]
+        key = ("gemm_npu", whole, depth, engine.shape, double)
+        if key not in known:
+            known[key] = candidates(whole, depth, engine, double=double)
+        every: tuple[GemmCandidate, ...] = known[key]
+        fitting = [each for each in every if all(each.taken[name] <= most for name, most in budget.items())]
         if fitting:
-            costs = [seconds(whole, tiling, engine) for tiling in fitting]
+            costs = [each.moves.seconds(whole.macs, engine) for each in fitting]
             least = min(costs)
-            cheapest = (tiling for tiling, cost in zip(fitting, costs, strict=True) if cost == least)
-            return min(cheapest, key=lambda tiling: footprint(tiling, engine))
+            cheapest = (each for each, cost in zip(fitting, costs, strict=True) if cost == least)
+            return min(cheapest, key=lambda each: sum(each.taken.values())).tiling
     return None
-
-
-def footprint(tiling: GemmTiling, engine: GemmEngine) -> int:
-    """Bytes of all buffers, each aligned."""
-    return sum(taken(tiling.buffers, tiling.sizes, engine).values())

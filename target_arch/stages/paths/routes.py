@@ -28,17 +28,17 @@ class Routes:
         self._through = frozenset(name for name in through if soc.memory(name).writable)
         self._graph = nx.DiGraph()
         self._graph.add_nodes_from(memory.name for memory in soc.memories)
+        self._graph.add_edges_from((path.source, path.target) for path in soc.copies)
+        self._direct: dict[tuple[str, str], tuple[CopyPath, ...]] = {}
         for path in soc.copies:
-            if not self._graph.has_edge(path.source, path.target):
-                self._graph.add_edge(path.source, path.target, paths=[])
-            self._graph.edges[path.source, path.target]["paths"].append(path)
+            ends = (path.source, path.target)
+            self._direct[ends] = (*self._direct.get(ends, ()), path)
         self._known: dict[tuple[str, str, int], tuple[CopyPath, ...] | None] = {}
+        self._hops: dict[tuple[str, str, int], tuple[CopyPath, float] | None] = {}
 
     def direct(self, source: str, target: str) -> tuple[CopyPath, ...]:
         """The declared paths from one memory straight to another, in the order of the description."""
-        if not self._graph.has_edge(source, target):
-            return ()
-        return tuple(self._graph.edges[source, target]["paths"])
+        return self._direct.get((source, target), ())
 
     def seconds(self, path: CopyPath, bytes: int, pieces: int | None = None) -> float:
         """Time of one copy of contiguous bytes: set-up for each piece the block limit cuts it into, latency,
@@ -54,8 +54,8 @@ class Routes:
 
     def hop(self, source: str, target: str, bytes: int) -> CopyPath | None:
         """The cheapest direct path; an asynchronous one where costs are equal."""
-        paths = self.direct(source, target)
-        return min(paths, key=lambda path: (self.seconds(path, bytes), not path.is_async), default=None)
+        timed = self._timed(source, target, bytes)
+        return None if timed is None else timed[0]
 
     def nearest(
         self, sources: Iterable[str], targets: Collection[str], bytes: int
@@ -64,8 +64,8 @@ class Routes:
 
         It moves a whole tensor into the tiles of an accelerator, or out of them.
         """
-        hops = [self.hop(source, target, bytes) for source in sources for target in targets]
-        known = [(path, round(self.seconds(path, bytes) * PICO)) for path in hops if path is not None]
+        hops = [self._timed(source, target, bytes) for source in sources for target in targets]
+        known = [(hop[0], round(hop[1] * PICO)) for hop in hops if hop is not None]
         return min(known, key=lambda pair: pair[1], default=None)
 
     def route(self, source: str, target: str, bytes: int) -> tuple[CopyPath, ...] | None:
@@ -85,14 +85,22 @@ class Routes:
         have, want = listed(sources), listed(targets)
         return f"no copy path leads from {have} to {want}"
 
+    def _timed(self, source: str, target: str, bytes: int) -> tuple[CopyPath, float] | None:
+        """The cheapest direct path with its time."""
+        key = (source, target, bytes)
+        if key not in self._hops:
+            paths = [(path, self.seconds(path, bytes)) for path in self.direct(source, target)]
+            self._hops[key] = min(paths, key=lambda hop: (hop[1], not hop[0].is_async), default=None)
+        return self._hops[key]
+
     def _search(self, source: str, target: str, bytes: int) -> tuple[CopyPath, ...] | None:
         if source == target:
             return ()
 
         def weight(start: str, end: str, _edge: dict[str, object]) -> float | None:
             passes = end == target or end in self._through
-            path = self.hop(start, end, bytes) if passes else None
-            return None if path is None else self.seconds(path, bytes)
+            timed = self._timed(start, end, bytes) if passes else None
+            return None if timed is None else timed[1]
 
         try:
             nodes = nx.dijkstra_path(self._graph, source, target, weight=weight)

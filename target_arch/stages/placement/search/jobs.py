@@ -5,6 +5,7 @@ job is given a group, and runs on the machine of the group that is free first. T
 Jobs are independent of tensors and memories, so that benchmarks can pose problems of their own.
 """
 
+from collections import Counter
 from functools import cached_property
 
 import attrs
@@ -120,6 +121,12 @@ class Jobs:
             for datum in needed:
                 found[self.data[datum].producer].append((datum, job))
         return tuple(map(tuple, found))
+
+    @cached_property
+    def usages(self) -> tuple[int, ...]:
+        """For every datum how many jobs need it."""
+        counted = Counter(datum for needed in self.needs for datum in needed)
+        return tuple([counted[datum] for datum in range(len(self.data))])
 
     @cached_property
     def tables(self) -> tuple[Ways, ...]:

@@ -1,10 +1,11 @@
 """Lower bounds on the makespan: no schedule is shorter."""
 
 from collections import Counter
+from collections.abc import Sequence
 from operator import add
 
 from target_arch.soc.rounding import ceil_div
-from target_arch.stages.placement.search.jobs import NEVER, Jobs
+from target_arch.stages.placement.search.jobs import NEVER, Jobs, Way
 
 
 def lower_bound(jobs: Jobs) -> int:
@@ -14,25 +15,96 @@ def lower_bound(jobs: Jobs) -> int:
 
 def critical_path(jobs: Jobs) -> int:
     """The longest path with every job on the group that is best for the jobs after it, without waits for
-    machines.
+    machines, nor for channels but those for other data of the same job.
     """
-    toward = [tuple(zip(*delays, strict=True)) for delays in jobs.delays]
-    made: list[list[int]] = [[] for _ in jobs.names]
-    for datum in range(len(jobs.data)):
-        made[jobs.data[datum].producer].append(datum)
-    arrived: list[list[int]] = [[]] * len(jobs.data)
-    at_once = [0] * jobs.groups
+    copies = _Copies(jobs)
+    ends: list[list[int]] = []
     longest = 0
     for job, needed in enumerate(jobs.needs):
-        readies = [max(column) for column in zip(at_once, *[arrived[datum] for datum in needed], strict=True)]
-        ends = [
-            NEVER if stay is None else min(NEVER, ready + stay.total)
-            for ready, stay in zip(readies, jobs.stays[job], strict=True)
-        ]
-        for datum in made[job]:
-            arrived[datum] = [min(NEVER, *map(add, ends, row)) for row in toward[jobs.table[datum]]]
-        longest = max(longest, min(ends))
+        readies = _readies(jobs, copies, needed, ends)
+        ends.append(
+            [
+                NEVER if stay is None else min(NEVER, ready + stay.total)
+                for ready, stay in zip(readies, jobs.stays[job], strict=True)
+            ]
+        )
+        longest = max(longest, min(ends[job]))
     return longest
+
+
+def _readies(
+    jobs: Jobs, copies: "_Copies", needed: Sequence[int], ends: Sequence[Sequence[int]]
+) -> list[int]:
+    """For every group the least time at which data comes there. `ends` are those of jobs, by group."""
+    readies = [0] * jobs.groups
+    for place, datum in enumerate(needed):
+        maker = jobs.data[datum].producer
+        if maker == jobs.early:
+            continue
+        fetched, delays = copies.after(datum, needed[place + 1 :])
+        begun = [
+            NEVER if stay is None else end if group == jobs.host else end - stay.total
+            for group, (end, stay) in enumerate(zip(ends[maker], jobs.stays[maker], strict=True))
+        ]
+        for group, (early, column) in enumerate(zip(fetched, delays, strict=True)):
+            comes = zip(map(add, ends[maker], column), begun, strict=True)
+            least = min([max(end, start + early) for end, start in comes])
+            readies[group] = max(readies[group], min(NEVER, least))
+    return readies
+
+
+class _Copies:
+    """The least times of copies to a job. Early data that nothing else needs is copied after the makers of
+    the job's other data have begun; and, on a channel of one lane, after that other data, where that is
+    copied for this job alone.
+    """
+
+    def __init__(self, jobs: Jobs) -> None:
+        self._jobs = jobs
+        first = len(jobs.machines)
+        self._lanes = {first + number for number, (_, width) in enumerate(jobs.channels) if width == 1}
+        self._toward = [tuple(zip(*delays, strict=True)) for delays in jobs.delays]
+        self._behind: dict[tuple[int, int], list[list[int]]] = {}
+
+    def after(self, datum: int, later: Sequence[int]) -> tuple[list[int], Sequence[Sequence[int]]]:
+        """By group the time of early data among the `later` ones from its beginning on; and by group and the
+        group of the maker the time from the end of the maker until all has come.
+        """
+        jobs = self._jobs
+        own = [each for each in later if jobs.data[each].producer == jobs.early and jobs.usages[each] == 1]
+        delays: Sequence[Sequence[int]] = self._toward[jobs.table[datum]]
+        fetched = [0] * jobs.groups
+        for each in own:
+            source = jobs.choices[jobs.early][0]
+            fetched = list(map(max, fetched, jobs.delays[jobs.table[each]][source]))
+            if jobs.usages[datum] == 1:
+                behind = self._waiting(jobs.table[datum], jobs.table[each])
+                delays = [list(map(max, one, other)) for one, other in zip(delays, behind, strict=True)]
+        return fetched, delays
+
+    def _waiting(self, table: int, early: int) -> list[list[int]]:
+        """By group and the group of the maker: the time of early data behind other data on its channel."""
+        key = (table, early)
+        if key not in self._behind:
+            ways, source = self._jobs.tables, self._jobs.choices[self._jobs.early][0]
+            self._behind[key] = [
+                [self._behind_it(row[group], ways[early][source][group]) for row in ways[table]]
+                for group in range(self._jobs.groups)
+            ]
+        return self._behind[key]
+
+    def _behind_it(self, way: Way | None, early: Way | None) -> int:
+        if way is None or early is None:
+            return 0
+        longest = passed = 0
+        for resource, time in way.hops:
+            passed += time
+            rest = early.time
+            for other, long in early.hops if resource in self._lanes else ():
+                if other == resource:
+                    longest = max(longest, passed + rest)
+                rest -= long
+        return longest
 
 
 def busiest(jobs: Jobs) -> int:
