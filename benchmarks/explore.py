@@ -4,26 +4,42 @@
     python -m benchmarks.explore workers       1, 2 and 4 workers: the same front, and the time
     python -m benchmarks.explore samples       the share of the volume that a tenth of the points finds
     python -m benchmarks.explore smallest      the smallest SRAM and TCM for the four Tiny models, 5 % slower
+    python -m benchmarks.explore tiny          the four Tiny models over 5,120 chips: the front, and the first
+                                               of it as verified C on the host, the DSP and RTL
+    python -m benchmarks.explore memory        what a worker takes after more and more points
+    python -m benchmarks.explore killed        workers are killed every few seconds, and the run once
+    python -m benchmarks.explore many          200 workers of Dask whose compilation is a sleep
 
-Needs the models in `../shared/models`. Rates are of processor time, on one core.
+`--points` is the size. Needs the models in `../shared/models`. Rates are of processor time, on one core.
 """
 
 import argparse
+import os
+import random
+import signal
+import subprocess
 import sys
+import tempfile
+import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from target_arch import choose_chip, fit_chip
+from target_arch.explore.chip import chip_file
 from target_arch.explore.content import program_digest
 from target_arch.explore.evaluate import Evaluator
 from target_arch.explore.exploration import Exploration
 from target_arch.explore.front import hypervolume
+from target_arch.explore.outcome import ModelNumbers, PointOutcome, Status
 from target_arch.explore.sample import sampled
 from target_arch.explore.search import SpaceSearch, point_task
 from target_arch.explore.space import Space
 from target_arch.explore.space_file import parse_space
+from target_arch.explore.store import Store
+from target_arch.explore.summary import text as summary_text
 from target_arch.explore.workers import LocalWorkers
+from target_arch.plan.printed.reasoning import duration
 from target_arch.registry.plug_ins import PlugIns
 
 MODELS = Path(__file__).parents[2] / "shared" / "models"
@@ -58,6 +74,7 @@ values = ["8 KiB", "16 KiB", "32 KiB"]
 PRICE = {
     BANDWIDTHS: "(copy[2].bandwidth + copy[4].bandwidth) / 1e9",
     SIZES: "(memory.dsp_tcm.size + 4 * memory.conv_bram.size + 2 * memory.npu_inp.size) / 1024",
+    BANDWIDTHS + SIZES: "(memory.dsp_tcm.size + 4 * memory.conv_bram.size) / 1024 + copy[2].bandwidth / 1e9",
 }
 
 
@@ -133,12 +150,171 @@ def smallest(count: int) -> None:
             print(fit_chip(models, soc, [memory], within=[f"latency={most * 1e6:.0f}us"]))
 
 
+TINY_SPACE = """
+[vary.tcm]
+key = "memory.dsp_tcm.size"
+values = ["16 KiB", "32 KiB", "48 KiB", "64 KiB", "96 KiB", "128 KiB", "192 KiB", "256 KiB"]
+[vary.bram]
+key = "memory.conv_bram.size"
+values = ["16 KiB", "32 KiB", "48 KiB", "64 KiB", "128 KiB"]
+[vary.scratch]
+key = ["memory.npu_inp.size", "memory.npu_wgt.size"]
+values = ["8 KiB", "16 KiB", "32 KiB", "64 KiB"]
+[vary.dsp]
+key = ["copy[2].bandwidth", "copy[3].bandwidth"]
+values = ["200 MB/s", "400 MB/s", "800 MB/s", "1600 MB/s"]
+[vary.fabric]
+key = ["copy[4].bandwidth", "copy[5].bandwidth"]
+values = ["400 MB/s", "800 MB/s", "1600 MB/s", "3200 MB/s"]
+[vary.clock]
+key = "target_arch.dsp_cpu.clock"
+values = ["300 MHz", "600 MHz"]
+[formulas]
+price = "(tcm + 2 * bram + 2 * scratch) / 65536 + dsp / 4e8 + fabric / 8e8 + clock / 1e8"
+"""
+
+
+def tiny(count: int) -> None:
+    """So many points of the space of 5,120, chosen at random; then one of the front with verified C."""
+    models = "".join(f'[model.{name}]\nfile = "{MODELS / name}.tflite"\n' for name in TINY)
+    head = 'schema = 1\nsoc = "zynq_edge"\nminimize = ["latency", "price"]\n'
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        chips = parse_space(head + models + TINY_SPACE, str(folder / "tiny.toml"))
+        points = random.Random(0).sample(list(chips.points()), min(count, chips.size))
+        with LocalWorkers[str](len(os.sched_getaffinity(0))) as processes:
+            search = SpaceSearch(chips, processes, program_digest(()))
+            search.evaluate(points)
+        made = search.exploration()
+        print(summary_text(made))
+        best = made.front[0]
+        chip = folder / "chip.toml"
+        chip.write_text(chip_file(chips, best).beside(folder))
+        for model in TINY:
+            predicted = duration(made.outcomes[best].models[model].latency)
+            print(f"{model} on point {chips.number(best)}: {predicted} predicted")
+            _run_on(chip, model, folder)
+
+
+def _run_on(chip: Path, model: str, folder: Path) -> None:
+    """The bundle of a model against its reference: on this computer with simulated engines, and in RTL."""
+    for words in ((), ("--rtl",)):
+        command = [sys.executable, "-m", "target_arch", "verify", str(MODELS / f"{model}.tflite")]
+        command += ["--soc", str(chip), "-o", str(folder / model), *words]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        said = (done.stdout + done.stderr).strip().splitlines()
+        print(f"  {' '.join(words) or 'simulated'}: {said[-1] if said else ''}")
+
+
+def memory(count: int) -> None:
+    """The resident memory of a worker, ten times on the way."""
+    chips = space("kws_int8", BANDWIDTHS + SIZES)
+    points = random.Random(0).sample(list(chips.points()), min(count, chips.size))
+    with LocalWorkers[str](1) as processes:
+        search = SpaceSearch(chips, processes, program_digest(()))
+        step = max(1, len(points) // 10)
+        for first in range(0, len(points), step):
+            search.evaluate(points[first : first + step])
+            (worker,) = processes.processes
+            pages = int(Path(f"/proc/{worker}/statm").read_text().split()[1])
+            taken = pages * os.sysconf("SC_PAGESIZE") / 2**20
+            print(f"{min(first + step, len(points)):,} points: {taken:.0f} MiB")
+
+
+def killed(count: int) -> None:
+    """Workers are killed at random, every three seconds, and the whole run once: the front is the same, and
+    no point that was known is computed again.
+    """
+    chips = space("kws_int8", SIZES)
+    points = random.Random(0).sample(list(chips.points()), min(count, chips.size))
+    with LocalWorkers[str](2) as processes:
+        calm = SpaceSearch(chips, processes, program_digest(()))
+        calm.evaluate(points)
+    with tempfile.TemporaryDirectory() as folder:
+        store, computed, kills = Store(Path(folder) / "x.jsonl"), 0, 0
+        for stop in (len(points) // 2, None):
+            with LocalWorkers[str](2) as processes:
+                search = SpaceSearch(chips, processes, program_digest(()), store)
+                search.said = _interrupting(stop)
+                ended = threading.Event()
+                killer = threading.Thread(target=_kill, args=(processes, ended))
+                killer.start()
+                try:
+                    search.evaluate(points)
+                except KeyboardInterrupt:
+                    kills += 1
+                finally:
+                    ended.set()
+                    killer.join()
+                computed += search.computed
+        same = search.exploration().outcomes == calm.exploration().outcomes
+        front = "the same" if search.exploration().front == calm.exploration().front else "ANOTHER"
+        said = f"{len(points)} points, {computed} computed, {kills} interruption"
+        print(f"{said}, {front} front, {'equal' if same else 'OTHER'} outcomes")
+
+
+def _interrupting(stop: int | None) -> Callable[[int, int], None]:
+    def said(done: int, every: int) -> None:
+        if done == stop:
+            raise KeyboardInterrupt
+
+    return said
+
+
+def _kill(processes: LocalWorkers[str], ended: threading.Event) -> None:
+    dice = random.Random(1)
+    while not ended.wait(3):
+        running = processes.processes
+        if running:
+            os.kill(dice.choice(running), signal.SIGKILL)
+
+
+def many(count: int) -> None:
+    """Two hundred workers whose compilation takes two seconds of sleep: points per second, and the share of
+    what so many workers could do.
+    """
+    import distributed
+
+    from target_arch.explore import cluster
+
+    cluster.evaluate = _sleeping
+    chips = space("kws_int8", BANDWIDTHS + SIZES)
+    points = random.Random(0).sample(list(chips.points()), min(count, chips.size))
+    quiet = {"n_workers": SLEEPERS, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
+    with (
+        distributed.LocalCluster(**quiet) as local,
+        tempfile.TemporaryDirectory() as folder,
+        cluster.DaskWorkers(local.scheduler_address, program_digest(())) as workers,
+    ):
+        search = SpaceSearch(chips, workers, program_digest(()), Store(Path(folder) / "x.jsonl"))
+        before = time.perf_counter()
+        search.evaluate(points)
+        taken = time.perf_counter() - before
+    rate, most = len(points) / taken, SLEEPERS / SLEEP
+    print(f"{SLEEPERS} workers: {rate:.0f} points per second, {rate / most:.0%} of {most:.0f}")
+
+
+SLEEPERS = 200
+SLEEP = 2.0
+
+
+def _sleeping(sent: object, contents: object) -> PointOutcome:
+    time.sleep(SLEEP)
+    numbers = ModelNumbers(latency=1e-3, energy=None, bytes={"sram": 1})
+    return PointOutcome(status=Status.FITS, models={"kws_int8": numbers}, bytes={"sram": 1})
+
+
 PARTS: Mapping[str, Callable[[int], None]] = {
     "rate": rate,
     "workers": workers,
     "samples": samples,
     "smallest": smallest,
+    "tiny": tiny,
+    "memory": memory,
+    "killed": killed,
+    "many": many,
 }
+SIZE: Mapping[str, int] = {"tiny": 5120, "memory": 10_000, "killed": 200, "many": 4000}
 
 
 def main() -> int:
@@ -147,11 +323,11 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("part", nargs="?", choices=(*PARTS, "all"), default="all")
-    parser.add_argument("--points", type=int, default=60, help="of `rate` (default: 60)")
+    parser.add_argument("--points", type=int, help="how many points (default: 60, or those of the part)")
     options = parser.parse_args()
     for name, part in PARTS.items():
         if options.part in (name, "all"):
-            part(options.points)
+            part(options.points or SIZE.get(name, 60))
     return 0
 
 

@@ -9,7 +9,7 @@ from target_arch.explore.evaluate import PointTask
 from target_arch.explore.outcome import PointOutcome
 from target_arch.explore.search import evaluated
 from target_arch.explore.space import BaseChip
-from target_arch.explore.store import Store
+from target_arch.explore.stores import open_store
 from target_arch.explore.workers import LocalWorkers
 
 
@@ -20,7 +20,7 @@ class Evaluations:
         found = tuple(map(Path, folders))
         self._workers = LocalWorkers[str](count, found)
         self._program = program_digest(found)
-        self._store = None if store is None else Store(Path(store))
+        self._store = None if store is None else open_store(store)
 
     def __enter__(self) -> "Evaluations":
         return self

@@ -17,7 +17,9 @@ from target_arch.explore.space_file import read_space
 
 if TYPE_CHECKING:
     from target_arch.explore.cluster import DaskWorkers
+    from target_arch.explore.search import SpaceSearch
     from target_arch.explore.workers import LocalWorkers
+    from target_arch.report.facts.space import ShownProgress
 
 STORE_SUFFIX = ".outcomes.jsonl"
 """Of the store beside a space file."""
@@ -49,18 +51,21 @@ class Explored:
 
     def page(self) -> str:
         """A page of HTML that stands alone: the front, what a step buys, and all points on all axes."""
-        from target_arch.explore.shown import shown_space
-        from target_arch.report import space_page
-
-        space = self.made.space
-        files = [str(model.files[0]) for model in space.models]
-        return space_page(shown_space(self.made, f"{space.name}.toml", files))
+        return _page(self.made, None)
 
     def __repr__(self) -> str:
         return f"<exploration of {self.made.space.name}: {len(self.made.outcomes):,} points>"
 
     def __str__(self) -> str:
         return summary.text(self.made)
+
+
+def _page(made: Exploration, progress: "ShownProgress | None") -> str:
+    from target_arch.explore.shown import shown_space
+    from target_arch.report import space_page
+
+    files = [str(model.files[0]) for model in made.space.models]
+    return space_page(shown_space(made, f"{made.space.name}.toml", files), progress)
 
 
 class ExploreOptions(TypedDict, total=False):
@@ -74,6 +79,12 @@ class ExploreOptions(TypedDict, total=False):
     """The address of a Dask scheduler whose workers evaluate points, `tcp://HOST:PORT`."""
     trials: int | None
     """How many points Optuna chooses; all are evaluated without it."""
+    prune: bool
+    """Whether points that a lower bound shows to be dominated are not compiled; with `trials` they never
+    are.
+    """
+    page: str | Path | None
+    """A page of HTML, written again and again while points are evaluated."""
     backend_dirs: Sequence[str | Path]
     """Folders with plug-ins."""
     said: Callable[[int, int], None]
@@ -85,29 +96,50 @@ def explore_chips(
 ) -> Explored:
     """Compile the models of a space file for every chip that it describes, or those that a search chooses.
 
-    Outcomes are kept in `store`, by default a file beside the space file, and taken from there: a run that
-    was interrupted goes on. DiagnosticError for every mistake in the file, for options that there are not,
-    and a store that cannot be written.
+    Outcomes are kept in `store`, a file (by default one beside the space file) or the address of a database,
+    and taken from there: a run that was interrupted goes on. DiagnosticError for every mistake in the file,
+    for options that there are not, and a store that cannot be written.
     """
     require_options(options, ExploreOptions)
     from target_arch.explore.content import program_digest
+    from target_arch.explore.live import write_page
     from target_arch.explore.sample import sampled
     from target_arch.explore.search import SpaceSearch
-    from target_arch.explore.store import Store
+    from target_arch.explore.stores import open_store
 
     file, folders = Path(space), tuple(map(Path, options.get("backend_dirs", ())))
     found = read_space(file)
-    kept = Store(file.with_suffix(STORE_SUFFIX) if store is None else Path(store))
+    kept = open_store(file.with_suffix(STORE_SUFFIX) if store is None else store)
     count, program = options.get("workers") or len(os.sched_getaffinity(0)), program_digest(folders)
     trials, seed = options.get("trials"), options.get("seed", 0)
     with _workers(options.get("scheduler"), program, count, folders) as evaluating:
-        search = SpaceSearch(found, evaluating, program, kept, options.get("said", _unheard))
-        made = search.whole(seed) if trials is None else sampled(search, trials, seed)
-    return Explored(made=made, computed=search.computed)
+        search = SpaceSearch(found, evaluating, program, kept)
+        search.said = _heard(search, options, evaluating.dashboard)
+        if trials is None:
+            made = search.whole(seed, prune=options.get("prune", False))
+        else:
+            made = sampled(search, trials, seed)
+    explored = Explored(made=made, computed=search.computed)
+    page = options.get("page")
+    if page is not None:
+        write_page(Path(page), explored.page())
+    return explored
 
 
-def _unheard(done: int, every: int) -> None:
-    """Hears of the progress, and says nothing."""
+def _heard(search: "SpaceSearch", options: ExploreOptions, dashboard: str) -> Callable[[int, int], None]:
+    """A hearer of the progress, for the caller and the page with the front so far."""
+    from target_arch.explore.live import LivePage
+
+    said, page = options.get("said"), options.get("page")
+    live = None if page is None else LivePage(file=Path(page), dashboard=dashboard)
+
+    def heard(done: int, every: int) -> None:
+        if said is not None:
+            said(done, every)
+        if live is not None:
+            live.heard(done, every, lambda progress: _page(search.exploration(), progress))
+
+    return heard
 
 
 def _workers(

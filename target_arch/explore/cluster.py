@@ -8,6 +8,8 @@ that die leave their points to others. Tests: `tests/explore/test_cluster.py`.
 import hashlib
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from pathlib import Path as File
@@ -19,10 +21,11 @@ from target_arch.backend.lowering import NotInstalled
 from target_arch.diagnostics import Diagnostic, DiagnosticError, refusal
 from target_arch.explore.chip import ChipFile
 from target_arch.explore.content import program_digest
-from target_arch.explore.evaluate import Evaluator, PointTask
+from target_arch.explore.evaluate import Evaluator, KnownBetter, PointTask
 from target_arch.explore.outcome import PROCESS_ENDED, PointOutcome, Status
 from target_arch.explore.workers import TRIES
 from target_arch.plan.goal import Goal
+from target_arch.plan.objective import Objective
 from target_arch.registry.plug_ins import PlugIns
 
 AHEAD = 2
@@ -41,6 +44,8 @@ class SentTask:
     models: Mapping[str, tuple[str, str]]
     mode: str
     optimize: Goal
+    objective: Objective
+    known: KnownBetter | None
 
 
 def _files_of(task: PointTask) -> tuple[SentTask, dict[str, bytes]]:
@@ -48,8 +53,7 @@ def _files_of(task: PointTask) -> tuple[SentTask, dict[str, bytes]]:
     contents: dict[str, bytes] = {}
 
     def digest(file: File) -> str:
-        data = _content(file)
-        name = hashlib.sha256(data).hexdigest()
+        name, data = _content(file)
         contents[name] = data
         return name
 
@@ -61,13 +65,17 @@ def _files_of(task: PointTask) -> tuple[SentTask, dict[str, bytes]]:
         models={name: (file.name, digest(file)) for name, file in task.models.items()},
         mode=task.mode,
         optimize=task.optimize,
+        objective=task.objective,
+        known=task.known,
     )
     return sent, contents
 
 
 @cache
-def _content(file: File) -> bytes:
-    return file.read_bytes()
+def _content(file: File) -> tuple[str, bytes]:
+    """The digest of a file, and what it holds."""
+    data = file.read_bytes()
+    return hashlib.sha256(data).hexdigest(), data
 
 
 class DaskWorkers:
@@ -84,13 +92,14 @@ class DaskWorkers:
             said, hint = "package `distributed` is not installed", "pip install 'target-arch[explore]'"
             wrong = Diagnostic(rule="missing-extra", place="scheduler", message=said, hint=hint)
             raise NotInstalled([wrong]) from error
-        self._distributed = distributed
+        self._distributed, self._address = distributed, address
         try:
             self._client: Any = distributed.Client(address, timeout=_TIMEOUT, set_as_default=False)
         except (OSError, ValueError, TimeoutError) as error:
             hint = "start one: `dask scheduler`, and `dask worker ADDRESS` on every computer"
             raise refusal("no-scheduler", address, "no scheduler of Dask answers there", hint) from error
         self._contents: dict[str, Any] = {}
+        require_version(address, distributed.__version__, _version(self._client))
         self._require_same(address, program)
 
     def __enter__(self) -> "DaskWorkers":
@@ -115,13 +124,25 @@ class DaskWorkers:
         """
         waiting, done = iter(tasks), self._distributed.as_completed(loop=self._client.loop)
         ids: dict[str, str] = {}
-        more = self._submit(waiting, ids, self._room())
-        done.update(more)
+        with self._connected():
+            done.update(self._submit(waiting, ids, self._room()))
         while ids:
             future = next(done)
-            id = ids.pop(future.key)
-            yield id, _outcome(future)
-            done.update(self._submit(waiting, ids, self._room() - len(ids)))
+            with self._connected():
+                answer = _outcome(future)
+            yield ids.pop(future.key), answer
+            with self._connected():
+                done.update(self._submit(waiting, ids, self._room() - len(ids)))
+
+    @contextmanager
+    def _connected(self) -> Iterator[None]:
+        """Raises DiagnosticError where the scheduler goes, and its futures with it."""
+        try:
+            yield
+        except (OSError, CancelledError) as error:
+            said = "the scheduler does not answer any more"
+            hint = "start it again, and run again: what was known is in the store"
+            raise refusal("lost-scheduler", self._address, said, hint) from error
 
     def _submit(self, waiting: Iterator[tuple[str, PointTask]], ids: dict[str, str], count: int) -> list[Any]:
         futures: list[Any] = []
@@ -163,6 +184,24 @@ class DaskWorkers:
             raise refusal("other-program", address, said, hint)
 
 
+def require_version(address: str, ours: str, theirs: str) -> None:
+    """Raises DiagnosticError for a scheduler of another version: Dask promises no more than its own."""
+    if theirs != ours:
+        said = f"the scheduler is Dask distributed {theirs}, this computer has {ours}"
+        hint = "install the same version on every computer"
+        raise refusal("other-scheduler", address, said, hint)
+
+
+def _version(client: Any) -> str:
+    """The version of a client's scheduler."""
+    return str(client.run_on_scheduler(_own_version))
+
+
+def _own_version() -> str:
+    """That of Dask in this process."""
+    return str(import_module("distributed").__version__)
+
+
 def evaluate(sent: SentTask, contents: Mapping[str, bytes]) -> PointOutcome | DiagnosticError:
     """Evaluate a task, at a worker."""
     try:
@@ -199,7 +238,14 @@ def _task(sent: SentTask, contents: Mapping[str, bytes]) -> PointTask:
     named, digest = sent.costs
     if named:
         chip = chip.with_costs(str(_written(digest, File(named).name, contents)))
-    return PointTask(chip=chip, models=models, mode=sent.mode, optimize=sent.optimize)
+    return PointTask(
+        chip=chip,
+        models=models,
+        mode=sent.mode,
+        optimize=sent.optimize,
+        objective=sent.objective,
+        known=sent.known,
+    )
 
 
 def _written(digest: str, name: str, contents: Mapping[str, bytes]) -> File:
@@ -213,6 +259,8 @@ def _written(digest: str, name: str, contents: Mapping[str, bytes]) -> File:
 
 def _outcome(future: Any) -> PointOutcome:
     """The end of a future. A point with which several workers died has crashed."""
+    if future.cancelled():
+        raise CancelledError
     error = future.exception()
     if error is not None:
         said = f"{TRIES} workers ended with this point: {type(error).__name__}: {error}"

@@ -11,7 +11,7 @@ from pathlib import Path as File
 
 from target_arch.explore.evaluate import PointTask
 
-FORMAT = 2
+FORMAT = 3
 """Of outcomes. Another form, another number."""
 _PACKAGE = File(__file__).parents[1]
 
@@ -28,6 +28,7 @@ def content_key(task: PointTask, program: str) -> str:
         "models": [[name, file.suffix, _file_digest(file)] for name, file in task.models.items()],
         "mode": task.mode,
         "optimize": str(task.optimize),
+        "objective": str(task.objective),
     }
     return _digest(json.dumps(values, sort_keys=True).encode())[:32]
 

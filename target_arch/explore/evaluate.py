@@ -15,14 +15,34 @@ from target_arch.backend.lowering import NotInstalled
 from target_arch.diagnostics import DiagnosticError
 from target_arch.explore.chip import ChipFile
 from target_arch.explore.outcome import ModelNumbers, PointOutcome, Status
-from target_arch.pipeline.compile import PlannedModels, plan_models, prepare
+from target_arch.pipeline.compile import PlannedModels, plan_models, prepare, shortest_run
 from target_arch.pipeline.request import CompileRequest, ModelsRequest
 from target_arch.pipeline.reuse import Reuse
 from target_arch.plan.goal import Goal
 from target_arch.plan.lowered import Lowered
+from target_arch.plan.objective import Objective
+from target_arch.plan.printed.reasoning import duration
 from target_arch.registry.plug_ins import PlugIns
 from target_arch.soc.model import SoC
 from target_arch.stages.errors import CheckError
+
+
+@frozen(kw_only=True)
+class KnownBetter:
+    """A good point of the same space: its number, and the seconds of a run there of these models together.
+
+    It is nowhere worse than another point, unless that has shorter runs; and `strictly` better somewhere, or
+    not better in anything that is known without compiling.
+    """
+
+    point: int
+    models: tuple[str, ...]
+    latency: float
+    strictly: bool
+
+    def dominates(self, bound: float) -> bool:
+        """Whether it is better than a point whose runs take no less than the bound."""
+        return self.latency <= bound if self.strictly else self.latency < bound
 
 
 @frozen(kw_only=True)
@@ -33,6 +53,9 @@ class PointTask:
     models: Mapping[str, File]
     mode: str = "default"
     optimize: Goal = Goal.BALANCED
+    objective: Objective = Objective.LATENCY
+    known: KnownBetter | None = None
+    """A point that is at least as good but for a latency: where no run is shorter, nothing is compiled."""
 
 
 @frozen
@@ -53,6 +76,9 @@ class Evaluator:
         except DiagnosticError as error:
             return _without_numbers(Status.NO_CHIP, error), None
         try:
+            outcome = self._dominated(task, soc)
+            if outcome is not None:
+                return outcome, None
             made = plan_models(ModelsRequest(models=self._requests(task, soc)), self.reuse)
         except NotInstalled:
             raise
@@ -69,6 +95,19 @@ class Evaluator:
         for request in self._requests(task, task.chip.soc(self.plug_ins)):
             prepare(request, self.reuse)
 
+    def _dominated(self, task: PointTask, soc: SoC) -> PointOutcome | None:
+        """The outcome where a bound says that the known point is better; None where it does not."""
+        known = task.known
+        if known is None:
+            return None
+        requests = [each for each in self._requests(task, soc) if each.name in known.models]
+        bound = sum(shortest_run(each, self.reuse) for each in requests)
+        if not known.dominates(bound):
+            return None
+        other = f"point {known.point} takes {duration(known.latency)} and is as good in all else"
+        said = f"no run takes less than {duration(bound)}, {other}"
+        return PointOutcome(status=Status.DOMINATED, rule="dominated", reason=said, bound=bound)
+
     def _requests(self, task: PointTask, soc: SoC) -> tuple[CompileRequest, ...]:
         return tuple(
             CompileRequest(
@@ -77,6 +116,7 @@ class Evaluator:
                 name=name,
                 mode=task.mode,
                 optimize=task.optimize,
+                objective=task.objective,
                 plug_ins=self.plug_ins,
             )
             for name, file in task.models.items()
@@ -98,7 +138,7 @@ def _numbers(task: PointTask, made: PlannedModels) -> PointOutcome:
 
 def _of_model(lowered: Lowered) -> ModelNumbers:
     taken: dict[str, int] = {}
-    for arena, peak in lowered.plan.peaks.items():
+    for arena, peak in lowered.memory.peaks.items():
         taken[arena.memory] = taken.get(arena.memory, 0) + peak
     facts, run, costs = lowered.graph.facts, lowered.execution, lowered.costs
     metered = facts is not None and facts.metered == len(lowered.model.operators)
@@ -108,4 +148,5 @@ def _of_model(lowered: Lowered) -> ModelNumbers:
         bytes=dict(sorted(taken.items())),
         low=None if costs is None else costs.low,
         high=None if costs is None else costs.high,
+        period=None if lowered.frames is None else lowered.frames.period,
     )

@@ -54,6 +54,16 @@ class Exploration:
         known = tuple(value for value in values if value is not None)
         return known if len(known) == len(values) else None
 
+    def least(self, point: Point) -> Goals | None:
+        """The values that the goals of a dominated point are not below; None of any other."""
+        bound = self.outcomes[point].bound
+        values = [bound if self._measured(name) else self.value(point, name) for name in self.space.minimize]
+        known = tuple(value for value in values if value is not None)
+        return known if len(known) == len(values) else None
+
+    def _measured(self, name: str) -> bool:
+        return measure(name, [model.name for model in self.space.models]) is not None
+
     def breaches(self, point: Point) -> tuple[Breach, ...]:
         """The limits that a point does not keep."""
         values = ((limit, self.value(point, limit.measure)) for limit in self.space.limits)

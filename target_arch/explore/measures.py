@@ -1,4 +1,4 @@
-"""Measures of a point, by name: `latency`, `energy`, `bytes.sram`, and for one model `kws.latency`.
+"""Measures of a point, by name: `latency`, `period`, `energy`, `bytes.sram`, and for one model `kws.latency`.
 
 Times are seconds, energies joules. Tests: `tests/explore/test_summary.py`.
 """
@@ -13,7 +13,7 @@ from target_arch.plan.printed.reasoning import duration
 from target_arch.soc.schema.kinds import SIZE_IN_BYTES, Quantity
 from target_arch.soc.units import TIME
 
-LATENCY, ENERGY, BYTES = "latency", "energy", "bytes"
+LATENCY, PERIOD, ENERGY, BYTES = "latency", "period", "energy", "bytes"
 
 JOULES: Mapping[str, Fraction] = {
     "pJ": Fraction(1, 10**12),
@@ -22,8 +22,10 @@ JOULES: Mapping[str, Fraction] = {
     "mJ": Fraction(1, 10**3),
     "J": Fraction(1),
 }
+_SECONDS = Quantity(what="time", units=TIME, most=1e6, zero=True)
 _KINDS: Mapping[str, Quantity] = {
-    LATENCY: Quantity(what="time", units=TIME, most=1e6, zero=True),
+    LATENCY: _SECONDS,
+    PERIOD: _SECONDS,
     ENERGY: Quantity(what="energy", units=JOULES, most=1e6, zero=True),
     BYTES: SIZE_IN_BYTES,
 }
@@ -57,7 +59,7 @@ class Measure:
 
 def measures(models: Iterable[str], memories: Iterable[str]) -> Iterator[str]:
     """The names of all measures of these models on a chip with these memories."""
-    whats = [LATENCY, ENERGY, *(f"{BYTES}.{memory}" for memory in memories)]
+    whats = [LATENCY, PERIOD, ENERGY, *(f"{BYTES}.{memory}" for memory in memories)]
     yield from whats
     for model in models:
         yield from (f"{model}.{what}" for what in whats)
@@ -90,7 +92,7 @@ def amount(name: str, value: float | None, models: Iterable[str]) -> str:
     found = measure(name, models)
     if found is None:
         return f"{value:.6g}"
-    if found.what == LATENCY:
+    if found.kind is _SECONDS:
         return duration(value)
     if found.what == BYTES:
         return f"{value:,.0f} B"

@@ -14,19 +14,23 @@ PROCESS_ENDED = "process-ended"
 
 
 class Status(StrEnum):
-    """Whether the models fit the chip; it refuses one; the values are no chip; or the program failed."""
+    """Whether the models fit the chip; it refuses one; the values are no chip; the program failed; or a bound
+    says that a better point is known, and nothing was compiled.
+    """
 
     FITS = "fits"
     REFUSED = "refused"
     NO_CHIP = "no chip"
     CRASHED = "crashed"
+    DOMINATED = "dominated"
 
 
 @frozen(kw_only=True)
 class ModelNumbers:
     """A model at a point: seconds and joules of a run, and bytes by memory. The energy is None where that of
     an operator is not known. The latency is expected between `low` and `high` where costs were fitted;
-    else both are None.
+    else both are None. The period are the seconds from one result to the next with frames in flight, None
+    where these were not asked for.
     """
 
     latency: float
@@ -34,6 +38,7 @@ class ModelNumbers:
     bytes: Mapping[str, int]
     low: float | None = None
     high: float | None = None
+    period: float | None = None
 
 
 @frozen(kw_only=True)
@@ -47,6 +52,8 @@ class PointOutcome:
     rule: str = ""
     models: Mapping[str, ModelNumbers] = field(factory=dict)
     bytes: Mapping[str, int] = field(factory=dict)
+    bound: float | None = None
+    """The seconds that no run takes less than, of a point that is dominated."""
 
     @property
     def fits(self) -> bool:

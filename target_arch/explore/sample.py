@@ -37,7 +37,7 @@ def sampled(search: SpaceSearch, trials: int, seed: int = 0) -> Exploration:
         points = [(trial, point) for trial, point in asked if point is not None]
         if not points:
             break
-        search.evaluate(dict.fromkeys(point for _, point in points))
+        search.evaluate(dict.fromkeys(point for _, point in points), prune=True)
         made = search.exploration()
         for trial, point in points:
             _tell(study, trial, point, made)
@@ -61,8 +61,12 @@ def _asked(study: Any, space: Space, known: set[Point], drawn: random.Random) ->
 
 def _tell(study: Any, trial: Any, point: Point, made: Exploration) -> None:
     """The goals of a point. One that does not keep the limits is worse than all that do, the more the further
-    it is over them, and one without numbers is worse than all.
+    it is over them, and one without numbers is worse than all; one that is dominated has its bounds.
     """
+    least = made.least(point)
+    if least is not None:
+        study.tell(trial, least)
+        return
     goals = made.goals(point)
     over = sum(breach.excess for breach in made.breaches(point)) if goals is not None else math.inf
     if goals is None or over:

@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from target_arch.diagnostics import refusal
 from target_arch.explore.chip import chip_file
@@ -16,12 +16,25 @@ from target_arch.explore.evaluate import PointTask
 from target_arch.explore.exploration import Exploration
 from target_arch.explore.formula import FormulaError
 from target_arch.explore.outcome import PROCESS_ENDED, PointOutcome, Status
-from target_arch.explore.space import MODE, OPTIMIZE, Point, Space
-from target_arch.explore.store import Store
+from target_arch.explore.pruning import Pruning
+from target_arch.explore.space import MODE, OBJECTIVE, OPTIMIZE, Point, Space
 from target_arch.plan.goal import Goal, goal
+from target_arch.plan.objective import objective
 
 WHOLE = 200_000
 """The most points of a space that is evaluated whole."""
+BATCH = 64
+"""Points after whose outcomes the front is looked at again, to leave out points that it dominates. It does
+not depend on the number of workers, so that neither do the outcomes.
+"""
+
+
+class Outcomes(Protocol):
+    """Where outcomes are kept by key; see `store.Store` and `database.DatabaseStore`."""
+
+    def get(self, key: str) -> PointOutcome | None: ...
+
+    def add(self, key: str, outcome: PointOutcome) -> None: ...
 
 
 class Workers(Protocol):
@@ -39,7 +52,7 @@ class SpaceSearch:
     space: Space
     workers: Workers
     program: str
-    store: Store | None = None
+    store: Outcomes | None = None
     said: Callable[[int, int], None] = lambda done, all: None
     _known: dict[Point, PointOutcome] = field(factory=dict, init=False)
     _made: dict[str, PointOutcome] = field(factory=dict, init=False)
@@ -48,8 +61,10 @@ class SpaceSearch:
     computed: int = field(default=0, init=False)
     """How many outcomes were not in the store."""
 
-    def whole(self, seed: int = 0) -> Exploration:
-        """Every point. Raises DiagnosticError for a space without one or with too many."""
+    def whole(self, seed: int = 0, *, prune: bool = False) -> Exploration:
+        """Every point; with `prune` those that a lower bound shows to be dominated are not compiled. Raises
+        DiagnosticError for a space without one or with too many.
+        """
         if self.space.size > WHOLE:
             said = f"the space has {self.space.size:,} points, and at most {WHOLE:,} are evaluated one by one"
             raise refusal("large-space", self.space.name, said, "let fewer values vary")
@@ -61,32 +76,42 @@ class SpaceSearch:
             said = f"`where` leaves none of the {self.space.size:,} points"
             raise refusal("empty-space", self.space.name, said)
         random.Random(seed).shuffle(points)
-        self.evaluate(points)
+        size = BATCH if prune else max(1, len(points))
+        for first in range(0, len(points), size):
+            self.evaluate(points[first : first + size], prune=prune, total=len(points))
         return self.exploration()
 
-    def evaluate(self, points: Iterable[Point]) -> None:
-        """Evaluate these points, those that are not known yet. A point with which processes ended is not kept
-        in the store: another run may have more memory.
+    def evaluate(self, points: Iterable[Point], *, prune: bool = False, total: int | None = None) -> None:
+        """Evaluate these points, those that are not known yet, of `total` in all. With `prune` those that a
+        point of the front so far dominates, by a lower bound, are not compiled.
+
+        A point with which processes ended is not kept in the store: another run may have more memory. Nor is
+        a dominated one: that follows from the other points.
         """
         wanted = [point for point in points if point not in self._known]
-        total = len(self._known) + len(wanted)
-        by_key: dict[str, list[Point]] = {}
-        for key, outcome in self.workers.run(self._tasks(wanted, by_key)):
+        every = total or len(self._known) + len(wanted)
+        pruning = Pruning.of(self.exploration()) if prune else None
+        by_id: dict[str, tuple[str, list[Point]]] = {}
+        for id, outcome in self.workers.run(self._tasks(wanted, by_id, pruning)):
             self.computed += 1
-            if self.store is not None and outcome.rule != PROCESS_ENDED:
-                self.store.add(key, outcome)
-            self._made[key] = outcome
-            self._known |= dict.fromkeys(by_key[key], outcome)
-            self.said(len(self._known), total)
+            key, alike = by_id[id]
+            if outcome.status is not Status.DOMINATED:
+                self._made[key] = outcome
+                if self.store is not None and outcome.rule != PROCESS_ENDED:
+                    self.store.add(key, outcome)
+            self._known |= dict.fromkeys(alike, outcome)
+            self.said(len(self._known), every)
 
     def exploration(self) -> Exploration:
         """The outcomes so far, in the order of the space."""
         return Exploration(space=self.space, outcomes=dict(sorted(self._known.items())))
 
     def _tasks(
-        self, points: Iterable[Point], by_key: dict[str, list[Point]]
+        self, points: Iterable[Point], by_id: dict[str, tuple[str, list[Point]]], pruning: Pruning | None
     ) -> Iterator[tuple[str, PointTask]]:
-        """The tasks of points that are neither in the store nor equal to one before."""
+        """The tasks of points that are neither in the store nor equal to one before, by an id. Points for
+        which a better one is known are not merged: their formulas may differ where their content does not.
+        """
         for point in points:
             try:
                 task = point_task(self.space, point)
@@ -100,11 +125,13 @@ class SpaceSearch:
             if stored is not None:
                 self._known[point] = stored
                 continue
-            alike = by_key.setdefault(key, [])
+            better = None if pruning is None else pruning.better(point)
+            id = key if better is None else f"{key}-{self.space.number(point)}"
+            _, alike = by_id.setdefault(id, (key, []))
             alike.append(point)
             if len(alike) == 1:
                 self._check(task)
-                yield key, task
+                yield id, evolve(task, known=better)
 
     def _check(self, task: PointTask) -> None:
         """Read the models once before anything is evaluated: their mistakes are no results of points."""
@@ -114,7 +141,7 @@ class SpaceSearch:
 
 
 def evaluated(
-    tasks: Iterable[PointTask], workers: Workers, program: str, store: Store | None
+    tasks: Iterable[PointTask], workers: Workers, program: str, store: Outcomes | None
 ) -> list[PointOutcome]:
     """The outcomes of tasks, in their order; those that the store has are taken from there."""
     every = [(content_key(task, program), task) for task in tasks]
@@ -131,10 +158,11 @@ def evaluated(
 
 def point_task(space: Space, point: Point) -> PointTask:
     """The task of a point. Raises FormulaError where a tie has no value."""
-    mode, optimize = (space.of_program(point, name) for name in (MODE, OPTIMIZE))
+    mode, optimize, aim = (space.of_program(point, name) for name in (MODE, OPTIMIZE, OBJECTIVE))
     return PointTask(
         chip=chip_file(space, point),
         models=space.files(point),
         mode=mode or "default",
         optimize=goal(optimize or Goal.BALANCED),
+        objective=space.objective if aim is None else objective(aim),
     )

@@ -15,6 +15,7 @@ from attrs import field, frozen
 
 from target_arch.explore.formula import Formula, FormulaError, Number
 from target_arch.explore.keys import key_path, value_in
+from target_arch.plan.objective import Objective
 from target_arch.soc.faults import Path
 from target_arch.soc.files.edited import EditableToml
 from target_arch.soc.files.toml_writer import quantity
@@ -36,7 +37,8 @@ class VariedValue:
 @frozen(kw_only=True)
 class Variation:
     """Values under one name. `paths` are the keys of the SoC file that have the value together; there
-    are none for the variations of the program: which chip, memory mode, goal of the code, or model file.
+    are none for the variations of the program: which chip, memory mode, goal of the code, objective, or model
+    file.
     """
 
     name: str
@@ -81,7 +83,7 @@ class SpaceModel:
     files: tuple[File, ...]
 
 
-CHIP, MODE, OPTIMIZE = "soc", "mode", "optimize"
+CHIP, MODE, OPTIMIZE, OBJECTIVE = "soc", "mode", "optimize", "objective"
 """The names of the variations of the program; those of models have the model's name."""
 
 
@@ -89,8 +91,8 @@ CHIP, MODE, OPTIMIZE = "soc", "mode", "optimize"
 class Space:
     """Variations, what is wanted, and what must hold.
 
-    `where` are formulas that a point has to fulfil to be one. `minimize` names measures (see
-    `measures.py`) and `formulas`. A point is good if it keeps the `limits`.
+    `where` are formulas that a point has to fulfil to be one. Placement has the `objective`. `minimize` names
+    measures (see `measures.py`) and `formulas`. A point is good if it keeps the `limits`.
     """
 
     name: str
@@ -100,6 +102,7 @@ class Space:
     ties: tuple[Tie, ...] = ()
     where: tuple[Formula, ...] = ()
     formulas: Mapping[str, Formula] = field(factory=dict)
+    objective: Objective = Objective.LATENCY
     minimize: tuple[str, ...]
     limits: tuple[Limit, ...] = ()
 
@@ -145,7 +148,9 @@ class Space:
         return {v.name: v.settings[number] for v, number in zip(self.variations, point, strict=True)}
 
     def of_program(self, point: Point, name: str) -> str | None:
-        """The value of a variation of the program: memory mode or goal; None where that does not vary."""
+        """The value of a variation of the program: memory mode, goal or objective; None where that does not
+        vary.
+        """
         number = self._numbers.get(name)
         if number is None or self.variations[number].paths:
             return None

@@ -87,6 +87,7 @@ def counts(made: Exploration) -> str:
         Status.REFUSED: "refused",
         Status.NO_CHIP: "no chip",
         Status.CRASHED: "crashed",
+        Status.DOMINATED: "dominated by a bound",
     }
     said = ", ".join(f"{counted[status]:,} {word}" for status, word in words.items() if counted[status])
     return f"{made.space.name}: {len(made.outcomes):,} points: {said}\n"

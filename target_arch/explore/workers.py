@@ -98,6 +98,11 @@ class LocalWorkers(Generic[Id]):
             self._workers.pop().stop()
 
     @property
+    def dashboard(self) -> str:
+        """The address of a page about the workers: there is none."""
+        return ""
+
+    @property
     def processes(self) -> tuple[int, ...]:
         """The numbers of the processes that run."""
         return tuple(worker.process.pid for worker in self._workers)

@@ -78,9 +78,11 @@ from target_arch.stages.lowering.order import lowering_order
 from target_arch.stages.memory.model_pools import model_pools, needed_in_turn, reduced, taken_by_others
 from target_arch.stages.memory.multi_model import excess, pack_models
 from target_arch.stages.placement.aims import PLAIN, PlacementTrial
+from target_arch.stages.placement.candidates import PlacementTask
 from target_arch.stages.placement.grouping import Grouping
 from target_arch.stages.placement.place import place
 from target_arch.stages.placement.rules import Rules
+from target_arch.stages.placement.shortest import shortest_run as least_time
 from target_arch.stages.setting import Setting
 from target_arch.stages.simplification.halves import with_half_weights
 from target_arch.stages.simplification.removal import without_dead_channels
@@ -155,6 +157,25 @@ def plan_models(request: ModelsRequest, reuse: Reuse | None = None) -> PlannedMo
     prepared = tuple(prepare(each, reuse) for each in named_models(request))
     lowered = _pack(prepared, request, advised=False)
     return PlannedModels(models=lowered, pools=_checked_pools(prepared, lowered, request.arenas))
+
+
+def shortest_run(request: CompileRequest, reuse: Reuse | None = None) -> float:
+    """Seconds that no run of a compilation for this request takes less than, found without one; 0 where
+    nothing is known.
+    """
+    prepared = prepare(request, reuse)
+    if request.divide is not Divide.NEVER or without_composites(prepared.request, prepared.backends):
+        return 0.0
+    chip = prepared.request.soc
+    return least_time(
+        PlacementTask(
+            model=prepared.model,
+            setting=_setting(prepared.request, prepared.backends),
+            backends=prepared.backends,
+            rules=rules(prepared.request),
+            order=chip.partitioning,
+        )
+    )
 
 
 @frozen(kw_only=True)

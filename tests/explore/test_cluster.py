@@ -5,12 +5,14 @@ from pathlib import Path
 import pytest
 
 from target_arch.diagnostics import DiagnosticError
-from target_arch.explore.cluster import DaskWorkers
+from target_arch.explore.cluster import DaskWorkers, require_version
 from target_arch.explore.content import program_digest
 from target_arch.explore.evaluate import Evaluator
 from target_arch.explore.search import SpaceSearch, point_task
 from target_arch.explore.space_file import read_space
+from target_arch.explore.store import Store
 from target_arch.registry.plug_ins import PlugIns
+from tests.explore.dask_processes import DaskProcesses
 from tests.explore.spaces import space_file
 
 distributed = pytest.importorskip(
@@ -50,3 +52,37 @@ def test_no_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
         "tcp://127.0.0.1:9: error: no scheduler of Dask answers there [no-scheduler]\n"
         "hint: start one: `dask scheduler`, and `dask worker ADDRESS` on every computer"
     )
+
+
+def test_a_scheduler_of_another_version() -> None:
+    require_version("tcp://host:8786", "2026.8.0", "2026.8.0")
+    with pytest.raises(DiagnosticError) as caught:
+        require_version("tcp://host:8786", "2026.8.0", "2025.1.0")
+    assert str(caught.value) == (
+        "tcp://host:8786: error: the scheduler is Dask distributed 2025.1.0, this computer has 2026.8.0 "
+        "[other-scheduler]\n"
+        "hint: install the same version on every computer"
+    )
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_ends(tmp_path: Path) -> None:
+    """What was known is kept; with another scheduler the search goes on."""
+    made, program, store = read_space(space_file(tmp_path)), program_digest(()), Store(tmp_path / "x.jsonl")
+    with DaskProcesses() as dask, DaskWorkers(dask.address, program) as workers:
+        search = SpaceSearch(made, workers, program, store)
+        search.said = lambda done, every: dask.end() if done == 1 else None
+        with pytest.raises(DiagnosticError) as caught:
+            search.whole()
+        assert str(caught.value) == (
+            f"{dask.address}: error: the scheduler does not answer any more [lost-scheduler]\n"
+            "hint: start it again, and run again: what was known is in the store"
+        )
+    kept = len(store)
+    assert kept >= 1
+    with DaskProcesses() as dask, DaskWorkers(dask.address, program) as workers:
+        search = SpaceSearch(made, workers, program, store)
+        search.whole()
+        assert search.computed == 4 - kept
+    evaluate = Evaluator(PlugIns.discover(()))
+    assert search.exploration().outcomes == {p: evaluate(point_task(made, p)) for p in made.points()}

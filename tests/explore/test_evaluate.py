@@ -7,9 +7,13 @@ import pytest
 from target_arch import compile_models, point_chip
 from target_arch.diagnostics import DiagnosticError
 from target_arch.explore.chip import chip_file
+from target_arch.explore.content import content_key
 from target_arch.explore.evaluate import Evaluator, PointTask
+from target_arch.explore.measures import measure
 from target_arch.explore.outcome import PointOutcome, Status
 from target_arch.explore.search import point_task
+from target_arch.pipeline.compile import compile_model
+from target_arch.pipeline.request import CompileRequest
 from target_arch.registry.plug_ins import PlugIns
 from tests.explore.spaces import DIGITS, ZYNQ, space, space_file
 
@@ -86,3 +90,25 @@ def test_outcomes_go_to_json_and_back() -> None:
     outcome = EVALUATE(point_task(space(), (0, 1, 0)))
     assert outcome.fits
     assert PointOutcome.from_json(outcome.to_json()) == outcome
+
+
+def test_the_period_is_that_of_frames_in_flight() -> None:
+    text = ZYNQ.replace('"latency", "price"', '"period", "price"')
+    made = space(text.replace("[model", 'objective = "throughput"\n[model'))
+    task = point_task(made, (1, 1, 1))
+    outcome = EVALUATE(task)
+    soc = task.chip.soc(EVALUATE.plug_ins)
+    pipeline = compile_model(CompileRequest(model_path=DIGITS, soc=soc, objective="throughput")).frames
+    assert pipeline is not None
+    assert outcome.models["digits"].period == pipeline.period
+    assert measure("period", ["digits"]).of(outcome) == outcome.models["digits"].period  # type: ignore[union-attr]
+    assert EVALUATE(point_task(space(), (1, 1, 1))).models["digits"].period is None
+
+
+def test_an_objective_varies() -> None:
+    made = space(ZYNQ + '[vary.objective]\nvalues = ["latency", "throughput", "energy"]\n')
+    tasks = [point_task(made, (1, 1, 1, number)) for number in range(3)]
+    assert [task.objective for task in tasks] == ["latency", "throughput", "energy"]
+    assert len({content_key(task, "p") for task in tasks}) == 3
+    refused = EVALUATE(tasks[2])
+    assert (refused.status, refused.rule) == (Status.REFUSED, "no-energy")

@@ -75,6 +75,28 @@ def faults(change: tuple[str, str]) -> str:
     ("before", "after", "said"),
     [
         (
+            'minimize = ["latency", "price"]',
+            'minimize = ["digits.period", "price"]',
+            """chips.toml:4:1: error: `digits.period` is that of frames in flight, here are none [no-frames]
+    4 | minimize = ["digits.period", "price"]
+      | ^^^^^^^^
+hint: say `objective = "throughput"`""",
+        ),
+        (
+            "[model.digits]",
+            'objective = "throughput"\n[model.other]\nfile = "digits_int8.onnx"\n[model.digits]',
+            """chips.toml:7:13: error: frames in flight are of one model, here are several [no-frames]
+    7 | objective = "throughput"
+      |             ^^^^^^^^^^^^""",
+        ),
+        (
+            "[model.digits]",
+            'objective = "latency"\n[vary.objective]\nvalues = ["energy"]\n[model.digits]',
+            """chips.toml:7:1: error: the objective varies here [taken-name]
+    7 | objective = "latency"
+      | ^^^^^^^^^""",
+        ),
+        (
             "schema = 1",
             "schema = 2",
             """chips.toml:2:10: error: this file has no `schema` that is read here [schema-version]

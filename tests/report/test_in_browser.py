@@ -1,6 +1,7 @@
 """A report in a real browser: all there, nothing complains, nothing overlaps."""
 
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from target_arch.explore.search import SpaceSearch
 from target_arch.explore.shown import shown_space
 from target_arch.report import compared, comparison_page, report_page, space_page
+from target_arch.report.facts.space import ShownProgress
 from target_arch.run.bundles.shown import read_report
 from tests.explore.in_process import InProcess, by_size
 from tests.explore.spaces import ZYNQ, space
@@ -138,10 +140,12 @@ def test_a_timeline_opens_on_the_longest_computation(browser: Any, tmp_path: Pat
 def test_the_page_of_compared_chips(browser: Any, tmp_path: Path) -> None:
     path = tmp_path / "space.html"
     made = SpaceSearch(space(ZYNQ), InProcess(by_size), "p").whole()
-    path.write_text(space_page(shown_space(made, "chips.toml", ["digits_int8.onnx"])))
+    running = ShownProgress(done=9, every=5120, seconds=600, dashboard="http://host:8787/status")
+    path.write_text(space_page(shown_space(made, "chips.toml", ["digits_int8.onnx"]), running))
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason=HINT).Axe()
-    for scheme, width in (("light", 1280), ("dark", 400)):
+    for scheme, width in product(("light", "dark"), (1280, 400)):
         with opened(browser, path, scheme, width) as view:
+            assert view.locator("#progress a").get_attribute("href") == "http://host:8787/status"
             assert view.evaluate(OVERLAPS) == []
             assert view.evaluate(TOUCHING) == 0
             assert view.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -197,7 +197,7 @@ class Conv2dMoves:
 
     @classmethod
     def of(cls, conv: Conv2dSizes, tiling: Conv2dTiling, engine: Conv2dEngine) -> "Conv2dMoves":
-        """Those of a tiling."""
+        """The moves of a tiling."""
         row_spans = spans(conv.rows.out, tiling.rows)
         blocks = ceil_div(conv.out_channels, tiling.channels)
         inputs = sum(input_bytes(conv, *span, engine.inward.alignment) for span in row_spans)

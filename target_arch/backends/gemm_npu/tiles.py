@@ -194,7 +194,7 @@ class GemmMoves:
 
     @classmethod
     def of(cls, whole: Product, tiling: GemmTiling, engine: GemmEngine) -> "GemmMoves":
-        """Those of a tiling."""
+        """The moves of a tiling."""
         row_blocks = ceil_div(whole.rows, tiling.rows)
         slices = ceil_div(whole.depth, tiling.depth)
         column_blocks = ceil_div(whole.columns, tiling.columns)

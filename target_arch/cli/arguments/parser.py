@@ -255,8 +255,9 @@ def _explore(to: ArgumentParser) -> None:
         help="processes (default: one for each core of this computer)",
     )
     to.add_argument(
-        "--store", type=Path, metavar="FILE",
-        help="where outcomes are kept and taken from (default: FILE.outcomes.jsonl beside the space file)",
+        "--store", metavar="FILE|ADDRESS",
+        help="where outcomes are kept and taken from: a file (default: FILE.outcomes.jsonl beside the space "
+        "file), or the address of a database, such as postgresql://USER@HOST/NAME",
     )  # fmt: skip
     to.add_argument(
         "--scheduler", metavar="ADDRESS",
@@ -266,9 +267,17 @@ def _explore(to: ArgumentParser) -> None:
         "--trials", type=positive, metavar="N",
         help="let Optuna choose so many points (default: every point of the space)",
     )  # fmt: skip
+    to.add_argument(
+        "--prune", action="store_true",
+        help="do not compile points that are dominated by a lower bound of their time; with --trials that is "
+        "so in any case",
+    )  # fmt: skip
     to.add_argument("--seed", type=int, default=0, help="of the order or choice of points (default: 0)")
     to.add_argument("--csv", type=Path, metavar="FILE", help="write a line for every point, too")
-    to.add_argument("--html", type=Path, metavar="FILE", help="write a page with pictures, too")
+    to.add_argument(
+        "--html", type=Path, metavar="FILE",
+        help="write a page with pictures, too; while points are evaluated it has the front so far",
+    )  # fmt: skip
     to.add_argument(
         "--chip", type=int, metavar="POINT", help="only print the SoC file of a point, by its number"
     )
@@ -349,7 +358,9 @@ def _models_for_chips(to: ArgumentParser) -> None:
         help="an .onnx, .tflite or .pt2 file, or NAME=FILE; or several",
     )
     to.add_argument(
-        "--store", type=Path, metavar="FILE", help="keep outcomes in a file, and take them from there"
+        "--store",
+        metavar="FILE|ADDRESS",
+        help="keep outcomes in a file or a database, and take them from there",
     )
 
 

@@ -27,13 +27,13 @@ def explore(options: argparse.Namespace) -> int:
         seed=options.seed,
         scheduler=options.scheduler,
         trials=options.trials,
+        prune=options.prune,
+        page=options.html,
         backend_dirs=options.backend_dir,
         said=_said,
     )
     if options.csv is not None:
         _written(options.csv, made.to_csv())
-    if options.html is not None:
-        _written(options.html, made.page())
     if options.format == "json":
         json_data(made.to_json())
     else:

@@ -23,6 +23,18 @@ class ShownPoint:
 
 
 @frozen(kw_only=True)
+class ShownProgress:
+    """A search that runs: so many points of so many are known. The page is read again after so many seconds;
+    `dashboard` is the address of the workers' own page, empty where they have none.
+    """
+
+    done: int
+    every: int
+    seconds: int
+    dashboard: str = ""
+
+
+@frozen(kw_only=True)
 class ShownSpace:
     """The points that fit. The last axes are `goals` goals, those before the variations. `head` are the names
     of the cells; `counts` and `sentences` are whole sentences, `command` writes the SoC file of a point.

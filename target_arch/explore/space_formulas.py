@@ -1,0 +1,94 @@
+"""The formulas of a space file: keys that are computed, what a point must fulfil, and named values."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import field, frozen
+
+from target_arch.diagnostics import name_hint
+from target_arch.explore.formula import Formula, FormulaError, formula
+from target_arch.explore.keys import key_kind, key_path
+from target_arch.explore.measures import measure
+from target_arch.explore.space import Tie
+from target_arch.explore.space_bases import SpaceBases
+from target_arch.explore.space_variations import SpaceVariations
+from target_arch.soc.faults import Path
+from target_arch.soc.files.tables import TableDraft
+from target_arch.soc.schema.kinds import OneOrMore, Text, wrong_type
+
+
+@frozen(kw_only=True)
+class ReadFormulas:
+    """The good formulas of a file."""
+
+    ties: tuple[Tie, ...]
+    where: tuple[Formula, ...]
+    named: Mapping[str, Formula]
+
+
+@frozen(kw_only=True)
+class SpaceFormulas:
+    """Reads formulas over what varies and over the keys of the SoC files."""
+
+    bases: SpaceBases
+    varied: SpaceVariations
+    draft: TableDraft = field(repr=False)
+
+    def read(self, values: Mapping[str, Any]) -> ReadFormulas:
+        """The formulas of a document; faults go to the draft."""
+        return ReadFormulas(ties=self._ties(values), named=self._named(values), where=self._where(values))
+
+    def _ties(self, values: Mapping[str, Any]) -> tuple[Tie, ...]:
+        ties = []
+        for key, text in self._texts(values, "ties").items():
+            place: Path = ("ties", key)
+            kind = self.varied.kind(place, key)
+            read = self._formula(place, text)
+            if kind is not None and read is not None:
+                ties.append(Tie(path=key_path(key) or (), kind=kind, formula=read))
+        return tuple(ties)
+
+    def _named(self, values: Mapping[str, Any]) -> dict[str, Formula]:
+        taken = {*self.varied.names, *self.bases.model_names, *self.bases.memories}
+        texts = self._texts(values, "formulas")
+        for name in texts:
+            if name in taken or measure(name, ()) is not None:
+                said = f"`{name}` is the name of something else here"
+                self.draft.fault("taken-name", ("formulas", name), said, at_key=True)
+        read = {name: self._formula(("formulas", name), text) for name, text in texts.items()}
+        return {name: good for name, good in read.items() if good is not None}
+
+    def _where(self, values: Mapping[str, Any]) -> tuple[Formula, ...]:
+        stated = values.get("where", [])
+        texts = OneOrMore().read(("where",), stated, self.draft.faults) if stated else ()
+        places: list[Path] = (
+            [("where",)] if isinstance(stated, str) else [("where", n) for n in range(len(texts or ()))]
+        )
+        read = [self._formula(place, text) for place, text in zip(places, texts or (), strict=True)]
+        return tuple(good for good in read if good is not None)
+
+    def _formula(self, place: Path, text: str) -> Formula | None:
+        try:
+            read = formula(text)
+        except FormulaError as error:
+            self.draft.fault("bad-formula", place, str(error), error.hint)
+            return None
+        names = self.varied.names
+        for name in read.names:
+            path = key_path(name)
+            if name in names or (path is not None and key_kind(path) is not None):
+                continue
+            hint = name_hint(name, names, "what varies") if names else None
+            said = f"`{name}` is neither a name in `vary` nor a key of a SoC file"
+            self.draft.fault("unknown-name", place, said, hint)
+            return None
+        return read
+
+    def _texts(self, values: Mapping[str, Any], section: str) -> dict[str, str]:
+        """A table from names to text."""
+        table, faults = values.get(section, {}), self.draft.faults
+        if not isinstance(table, dict):
+            wrong_type((section,), "a table", table, faults)
+            return {}
+        read = {name: Text().read((section, name), text, faults) for name, text in table.items()}
+        return {name: text for name, text in read.items() if text is not None}
