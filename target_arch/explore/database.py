@@ -12,6 +12,7 @@ from target_arch.backend.lowering import NotInstalled
 from target_arch.diagnostics import Diagnostic, DiagnosticError, refusal
 from target_arch.explore.outcome import PointOutcome
 
+_PLACE = "database"
 _TABLE, _KEY = "target_arch_outcomes", 32
 
 
@@ -31,7 +32,7 @@ class DatabaseStore:
             self._engine = sql.create_engine(address)
         except self._errors as error:
             hint = "such as `sqlite:////home/me/outcomes.db` or `postgresql://user@host/name`"
-            raise refusal("not-a-store", "store", "this is no address of a database", hint) from error
+            raise refusal("not-a-store", _PLACE, "this is no address of a database", hint) from error
         except ImportError as error:
             raise _missing(
                 f"the driver `{error.name}` of this database", f"pip install {error.name}"
@@ -92,4 +93,4 @@ def _sqlalchemy() -> Any:
 
 def _missing(what: str, hint: str) -> NotInstalled:
     said = f"{what} is not installed"
-    return NotInstalled([Diagnostic(rule="missing-extra", place="store", message=said, hint=hint)])
+    return NotInstalled([Diagnostic(rule="missing-extra", place=_PLACE, message=said, hint=hint)])

@@ -108,12 +108,17 @@ class LocalWorkers(Generic[Id]):
         return tuple(worker.process.pid for worker in self._workers)
 
     def check(self, task: PointTask) -> None:
-        """Read the models of a task. Raises DiagnosticError where one cannot be read, or ends the process."""
+        """Read the models of a task. Raises DiagnosticError where one cannot be read, or ends every process
+        that tries.
+        """
         self._fill(1)
         worker = self._workers[0]
-        worker.ask("read", task)
-        if worker.answer() is None:
-            raise _crash(worker.process.wait())
+        for _ in range(TRIES):
+            worker.ask("read", task)
+            if worker.answer() is not None:
+                return
+            worker = self._replaced(worker)
+        raise _crash(worker.before)
 
     def run(self, tasks: Iterable[tuple[Id, PointTask]]) -> Iterator[tuple[Id, PointOutcome]]:
         """The outcome of every task as it is known, by the task's id. Tasks are taken as workers are free.

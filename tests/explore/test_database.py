@@ -46,7 +46,7 @@ def test_a_search_goes_on(tmp_path: Path) -> None:
     [
         (
             "://x",
-            "store: error: this is no address of a database [not-a-store]\n"
+            "database: error: this is no address of a database [not-a-store]\n"
             "hint: such as `sqlite:////home/me/outcomes.db` or `postgresql://user@host/name`",
         ),
         (
@@ -66,7 +66,7 @@ def test_a_driver_that_is_not_there() -> None:
     with pytest.raises(NotInstalled) as caught:
         DatabaseStore("mysql+aiomysql://me:secret@host/name")
     assert str(caught.value) == (
-        "store: error: the driver `aiomysql` of this database is not installed [missing-extra]\n"
+        "database: error: the driver `aiomysql` of this database is not installed [missing-extra]\n"
         "hint: pip install aiomysql"
     )
 
