@@ -193,7 +193,7 @@ class _Replay:
         if held.after > self._pass.scratch:
             yield f"`{name}` ends at byte {held.after} of {self._pass.scratch}"
         for other, old in list(self._held.items()):
-            if other != name and old.start < held.after and held.start < old.after:
+            if old.start < held.after and held.start < old.after:
                 if other in {window.tensor.name for window in by.reads}:
                     yield f"`{name}` is written over `{other}`, which it is made from"
                 del self._held[other]

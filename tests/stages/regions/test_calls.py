@@ -116,6 +116,10 @@ CASES: dict[str, tuple[Callable[[], Kernel], str]] = {
         lambda: kernel(ROWS, reads="y", over=()),
         "its call for `b` has tensors of [60, 72] B, its lines [72, 72] B",
     ),
+    "another input, and too little scratch": (
+        lambda: kernel(ROWS, reads="y", over=(), scratch=0),
+        "its call for `b` has tensors of [60, 72] B, its lines [72, 72] B",
+    ),
     "another output": (
         lambda: kernel(ROWS, writes="c", over=()),
         "its call for `b` has tensors of [72, 60] B, its lines [72, 72] B",

@@ -145,6 +145,28 @@ FAULTS: dict[str, tuple[Pass, str]] = {
 }
 
 
+def test_sums_that_are_never_complete_are_found() -> None:
+    waiting = with_other(SUMMED, each=evolve(EACH, reads=(LineWindow.equal(DEEP),)))
+    assert faults(waiting)[-1] == "0 of 40 channels of `deep` are in `out`"
+
+
+def test_a_sum_with_another_tensor_replays() -> None:
+    other = evolve(OUT, name="other")
+    added = with_other(SUMMED, sum=evolve(SUMS, reads=(*SUMS.reads, all_of(other, 40))))
+    assert faults(evolve(added, given=(X, other), over=other)) == []
+
+
+def test_sums_have_room_where_there_is_one_for_each_channel() -> None:
+    assert faults(with_other(SUMMED, sum=evolve(SUMS, held=6))) == []
+
+
+def test_sums_are_the_last() -> None:
+    end = Producer(operators=("end",), reads=(LineWindow.equal(OUT),), image=evolve(OUT, name="end"), each=6)
+    longer = evolve(SUMMED, producers=(*SUMMED.producers, end), over=None)
+    assert faults(longer)[0] == "`out` is summed up, and is not the output"
+    assert "is summed up" not in "".join(faults(SUMMED))
+
+
 @pytest.mark.parametrize("name", FAULTS)
 def test_faults_are_found(name: str) -> None:
     plan, message = FAULTS[name]

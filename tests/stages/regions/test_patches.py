@@ -80,6 +80,20 @@ def renamed(one: Pass, name: str) -> Pass:
     return evolve(one, producers=(first, evolve(last, image=evolve(last.image, name=name))))
 
 
+def of_other_columns(one: Pass) -> Pass:
+    """The pass with a window over another number of columns."""
+    first, last = one.producers
+    window = evolve(last.reads[0], across=Window.same(COLUMNS + 1, 3))
+    return evolve(one, producers=(first, evolve(last, reads=(window,))))
+
+
+def without_columns() -> Pass:
+    """A pass whose output is whole, made from parts."""
+    first, last = LEFT.producers
+    image = evolve(last.image, line_bytes=COLUMNS, part=None)
+    return evolve(LEFT, producers=(first, evolve(last, image=image)))
+
+
 FAULTS: dict[str, tuple[RegionPlan, list[str]]] = {
     "a column too few at the right": (
         planned(patch(0, 3, 0, 3), RIGHT),
@@ -100,6 +114,17 @@ FAULTS: dict[str, tuple[RegionPlan, list[str]]] = {
     "a window of no known columns": (
         planned(unsaid(LEFT), RIGHT),
         ["`b` reads `a`, and nothing says which part"],
+    ),
+    "a window over other columns": (
+        planned(of_other_columns(LEFT), RIGHT),
+        ["`b` reads `a`, and nothing says which part"],
+    ),
+    "an output of no known columns": (
+        planned(LEFT, without_columns()),
+        [
+            "`b` reads `a`, and nothing says which part",
+            "a pass makes `b (2 x 6 B)`, which is no part of `b (2 x 6 B)`",
+        ],
     ),
     "no first patch": (planned(RIGHT), ["columns 3 to 6 of 6 of `b` follow column 0"]),
     "no last patch": (planned(LEFT), ["3 columns of `b` are made"]),

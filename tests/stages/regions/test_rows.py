@@ -10,7 +10,7 @@ from target_arch.backends.plain_c.regions.linewise import FusedOperators
 from target_arch.backends.plain_c.regions.schedule import in_place, in_turns
 from target_arch.plan.operators.window import Window
 from target_arch.plan.regions.cut import Axis, AxisCut
-from target_arch.plan.regions.lines import LineWindow, Pass, RegionPlan, TensorLines
+from target_arch.plan.regions.lines import LineWindow, Pass, RegionPlan, TensorLines, Turn
 from target_arch.stages.regions import replay
 
 X = TensorLines(name="x", lines=12, line_bytes=6)
@@ -72,7 +72,9 @@ def test_a_row_that_is_written_too_early_is_found() -> None:
     placed = in_place(plain, X)
     assert placed is not None
     assert placed.producers[-1].held == 2
-    assert faults(_with(placed, -1, held=0))[0] == "row 1 of `a` reads row 0 of `x`"
+    assert faults(_with(placed, -1, held=0)) == [
+        f"row {row} of `a` reads row {row - 1} of `x`" for row in range(1, 12)
+    ]
     assert faults(_with(placed, -1, held=1))[0] == "2 rows of `b` are there, 1 have room"
 
 
@@ -133,6 +135,67 @@ def test_what_is_no_plan_is_found() -> None:
     ]
     waiting = evolve(c, reads=(LineWindow.equal(c.image),))
     assert faults(evolve(plan, producers=(a, b, waiting))) == ["0 of 12 rows of `c` are made"]
+
+
+def test_an_operator_between_writes_nothing_over_the_input() -> None:
+    found = faults(evolve(_with(diamond(), 0, held=0), over=X))
+    assert found[0] == "`a` has no place"
+    assert not [fault for fault in found if "of `x`" in fault]
+
+
+def test_rows_of_padding_alone_need_none() -> None:
+    """The first row of `b` is made before there is any of `a`."""
+    a = unit("a", 12, 4, LineWindow.equal(X))
+    behind = Window(extent=12, out=13, before=1)
+    b = unit("b", 13, 4, LineWindow(tensor=a.image, along=behind))
+    c = unit("c", 13, 4, LineWindow.equal(b.image))
+    plan = in_turns([b, a, c], 1)
+    assert plan is not None
+    assert [turn.end for turn in plan.turns][:3] == [1, 1, 1]
+    assert faults(plan) == []
+
+
+def test_another_input_is_not_overwritten() -> None:
+    """The output is over `x`; rows of `y` before those that are made are read still."""
+    y = TensorLines(name="y", lines=12, line_bytes=6)
+    a = unit("a", 12, 6, LineWindow.equal(X))
+    b = unit("b", 12, 6, LineWindow.equal(a.image), LineWindow(tensor=y, along=Window.same(12, 3)))
+    plan = in_turns([a, b], 1)
+    assert plan is not None
+    placed = in_place(plan, X)
+    assert placed is not None
+    assert faults(placed) == []
+    assert faults(evolve(placed, over=y))[0] == "row 0 of `b` reads row 0 of `y`"
+
+
+def planted(plan: Pass, *turns: Turn) -> Pass:
+    """The pass with other turns than follow from it."""
+    other = evolve(plan)
+    vars(other)["turns"] = turns
+    return other
+
+
+def test_turns_that_do_not_follow_are_found() -> None:
+    plan = diamond()
+    first, *rest = plan.turns
+    assert faults(planted(plan, *rest))[0] == "row 0 of `c` reads row 0 of `a`"
+    assert "rows 1 to 2 of `a` follow row 0" in faults(planted(plan, *rest))
+    back = evolve(first, start=0, end=-1)
+    assert faults(planted(plan, back, *plan.turns))[0] == "rows 0 to -1 of `a` follow row 0"
+    a, b, c, *others = plan.turns
+    assert faults(planted(plan, a, c, b, *others))[0] == "row 0 of `c` reads row 0 of `b`"
+
+
+def test_rows_that_are_given_up_too_early_or_made_too_late_are_found() -> None:
+    first = unit("a", 12, 4, LineWindow.equal(X))
+    plan = in_turns([first, unit("b", 12, 4, LineWindow(tensor=first.image, along=Window.same(12, 3)))], 1)
+    assert plan is not None
+    early = [evolve(turn, kept=turn.start) for turn in plan.turns]
+    assert faults(planted(plan, *early))[0] == "row 0 of `b` reads row 0 of `a`"
+    (late,) = [number for number, turn in enumerate(plan.turns) if turn.producer.image.name == "a"][5:6]
+    turns = [*plan.turns]
+    turns[late], turns[late + 1] = turns[late + 1], turns[late]
+    assert faults(planted(plan, *turns))[0] == "row 4 of `b` reads row 5 of `a`"
 
 
 def _with(plan: Pass, number: int, **facts: int) -> Pass:
