@@ -35,14 +35,16 @@ def _owners(soc: SoC, stacks: tuple[CoreStack, ...]) -> Iterator[Diagnostic]:
 
 
 def _places(soc: SoC, stacks: tuple[CoreStack, ...], left: SoC) -> Iterator[Diagnostic]:
-    cores = {each.name: each for each in soc.instances if each.arch.cores is not None}
+    cores = {
+        each.name: (each, each.arch.cores.stack) for each in soc.instances if each.arch.cores is not None
+    }
     sizes = {memory.name: memory.size for memory in soc.memories}
     for stack in stacks:
-        core = cores.get(stack.instance)
-        if core is None:
+        if stack.instance not in cores:
             continue
-        if core.arch.cores is not None and stack.bytes < core.arch.cores.stack:
-            said = f"its stack has {stack.bytes:,} B, described are {core.arch.cores.stack:,} B"
+        core, described = cores[stack.instance]
+        if stack.bytes < described:
+            said = f"its stack has {stack.bytes:,} B, described are {described:,} B"
             yield _fault(stack.instance, "wrong-stack", said)
         if stack.memory not in sizes or not _described(soc, core, stack.memory):
             said = f"its stack is in `{stack.memory}`, where its description does not have it"

@@ -42,7 +42,7 @@ def said(*stacks: CoreStack, left: SoC = LEFT) -> str:
     try:
         check_stacks(CHIP, stacks, left)
     except CheckError as error:
-        return str(error)
+        return str(error) or "an error without a fault"
     return ""
 
 
@@ -86,6 +86,16 @@ ELSEWHERE = "where its description does not have it [wrong-stack]"
          "core cluster[1]: error: its stack overlaps that of `cluster[1]` [overlap]"),
         ((OTHER, FIRST, SECOND, evolve(OTHER, instance="cpu", offset=3072)),
          "core cpu: error: it is no core, and has a stack [wrong-stack]"),
+        ((),
+         "core cluster[0]: error: it has 0 stacks [wrong-stack]\n\n"
+         "core cluster[1]: error: it has 0 stacks [wrong-stack]\n\n"
+         "core other: error: it has 0 stacks [wrong-stack]"),
+        ((FIRST,),
+         "core cluster[1]: error: it has 0 stacks [wrong-stack]\n\n"
+         "core other: error: it has 0 stacks [wrong-stack]"),
+        ((OTHER, evolve(FIRST, instance="cpu"), SECOND),
+         "core cluster[0]: error: it has 0 stacks [wrong-stack]\n\n"
+         "core cpu: error: it is no core, and has a stack [wrong-stack]"),
         ((evolve(OTHER, bytes=496), FIRST, SECOND),
          "core other: error: its stack has 496 B, described are 500 B [wrong-stack]"),
         ((OTHER, evolve(FIRST, memory="tcm_1"), evolve(SECOND, memory="tcm_0")),
@@ -108,3 +118,23 @@ def test_a_planted_fault_is_found(stacks: tuple[CoreStack, ...], message: str) -
 def test_models_that_reach_into_a_stack() -> None:
     message = "core other: error: its stack begins at 3,584 of `ram`, within the bytes of models [overlap]"
     assert said(*STACKS, left=evolve(LEFT, memories=(CHIP.memories[0], *LEFT.memories[1:]))) == message
+
+
+LOW, HIGH = evolve(OTHER, offset=3072, bytes=512), evolve(OTHER, instance="cpu", offset=3584)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "apart"),
+    [
+        (LOW, HIGH, True),
+        (HIGH, LOW, True),
+        (evolve(LOW, bytes=513), HIGH, False),
+        (HIGH, evolve(LOW, bytes=513), False),
+        (evolve(LOW, bytes=513), evolve(HIGH, memory="rom"), True),
+        (evolve(LOW, offset=8, bytes=16), evolve(HIGH, offset=24, bytes=8), True),
+        (evolve(LOW, offset=8, bytes=17), evolve(HIGH, offset=24, bytes=8), False),
+        (evolve(LOW, offset=8, bytes=40), evolve(HIGH, offset=40, bytes=4), False),
+    ],
+)
+def test_stacks_that_touch_are_apart(one: CoreStack, other: CoreStack, apart: bool) -> None:
+    assert ("its stack overlaps" not in said(one, other)) == apart

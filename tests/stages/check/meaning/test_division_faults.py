@@ -151,6 +151,10 @@ def _tensors(model: Model, name: str, **facts: object) -> Model:
 
 def faults(model: Model) -> Iterator[tuple[str, Model]]:
     """Every small fault of a divided model, named."""
+    for side in ("inputs", "outputs"):
+        names = getattr(model, side)
+        yield f"{side} in another order", evolve(model, **{side: names[::-1]})
+        yield f"fewer {side}", evolve(model, **{side: names[1:]})
     for operator in model.operators:
         yield from _of_attributes(model, operator)
         yield from _of_operands(model, operator)
@@ -210,6 +214,8 @@ def _of_operands(model: Model, operator: Operator) -> Iterator[tuple[str, Model]
                     f"{operator.id} with {other} for {name}",
                     _operators(model, operator.id, constants=changed),
                 )
+                more = _operators(model, operator.id, constants=(*stored, other))
+                yield f"{operator.id} with {other} beside {name}", more
     yield (
         f"{operator.id} of another kind",
         _operators(model, operator.id, kind=K.MUL if operator.kind is K.ADD else K.ADD),
