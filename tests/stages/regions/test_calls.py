@@ -7,7 +7,7 @@ from attrs import evolve
 
 from target_arch.backends.plain_c.regions.linewise import FusedOperators
 from target_arch.backends.plain_c.regions.schedule import in_place, in_turns
-from target_arch.plan.kernels import Call, Kernel, LocalBuffer, Operand
+from target_arch.plan.kernels import Call, Kernel, LocalBuffer, Move, Operand, Slice
 from target_arch.plan.operators.window import Window
 from target_arch.plan.regions.cut import Axis, AxisCut
 from target_arch.plan.regions.lines import LineWindow, Pass, Producer, RegionPlan, TensorLines
@@ -90,6 +90,19 @@ def kernel(plan: RegionPlan, **facts: object) -> Kernel:
     )
 
 
+def reordered(made: Kernel) -> Kernel:
+    """The kernel whose call has what it writes first, the scratch before the output."""
+    (call,) = made.actions
+    assert isinstance(call, Call)
+    return evolve(made, actions=(evolve(call, operands=(*call.operands[:1:-1], *call.operands[:2])),))
+
+
+def moving(made: Kernel) -> Kernel:
+    """The kernel with a move before its call."""
+    one = Slice(of="x", offset=0, row_bytes=4)
+    return evolve(made, actions=(Move(source=one, target=one), *made.actions))
+
+
 def said(made: Kernel) -> str:
     try:
         check_stripes(GRAPH, {PARTITION.id: made})
@@ -120,6 +133,16 @@ CASES: dict[str, tuple[Callable[[], Kernel], str]] = {
         lambda: kernel(ROWS, reads="y", over=(), scratch=0),
         "its call for `b` has tensors of [60, 72] B, its lines [72, 72] B",
     ),
+    "an input that no model has": (
+        lambda: kernel(ROWS, reads="nothing", over=()),
+        "its call for `b` has tensors of [72] B, its lines [72, 72] B",
+    ),
+    "operands in another order": (lambda: reordered(kernel(ROWS)), ""),
+    "operands in another order, over the weights": (
+        lambda: reordered(kernel(ROWS, over=("weights", "x"))),
+        "its call for `b` may write over `weights`, which is still read",
+    ),
+    "a move beside the call": (lambda: moving(kernel(ROWS)), ""),
     "another output": (
         lambda: kernel(ROWS, writes="c", over=()),
         "its call for `b` has tensors of [72, 60] B, its lines [72, 72] B",
@@ -145,3 +168,7 @@ def _direct(plan: Pass) -> tuple[Producer, ...]:
 def test_calls_of_regions(name: str) -> None:
     made, message = CASES[name]
     assert said(made()) == message
+
+
+def test_partitions_without_a_kernel_have_no_regions() -> None:
+    check_stripes(GRAPH, {})

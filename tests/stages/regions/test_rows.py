@@ -143,6 +143,15 @@ def test_an_operator_between_writes_nothing_over_the_input() -> None:
     assert not [fault for fault in found if "of `x`" in fault]
 
 
+def test_an_output_over_an_input_that_two_read_is_found() -> None:
+    around = LineWindow(tensor=X, along=Window.same(12, 3))
+    a, b = unit("a", 12, 6, LineWindow.equal(X)), unit("b", 12, 6, around)
+    plan = in_turns([a, b, unit("c", 12, 6, LineWindow.equal(a.image), LineWindow.equal(b.image))], 1)
+    assert plan is not None
+    found = faults(evolve(plan, over=X))
+    assert found == [f"row {row} of `b` reads row {row - 1} of `x`" for row in range(1, 12)]
+
+
 def test_rows_of_padding_alone_need_none() -> None:
     """The first row of `b` is made before there is any of `a`."""
     a = unit("a", 12, 4, LineWindow.equal(X))
