@@ -1,9 +1,11 @@
 /* A plug-in of QEMU: how often each block of translated code is executed.
  *
  *     qemu-system-arm -plugin libblock_counter.so,out=FILE ...
+ *     qemu-aarch64 -plugin libblock_counter.so,out=FILE PROGRAM
  *
- * writes one line `ADDRESS INSTRUCTIONS COUNT` for each block, the address in hexadecimal, in the order of
- * translation; a block that is translated again has a line of its own. One core.
+ * writes one line `ADDRESS INSTRUCTIONS COUNT FUNCTION` for each block, the address in hexadecimal, in the order of
+ * translation; a block that is translated again has a line of its own. The function is that where the block begins,
+ * `?` where QEMU knows no symbol. One core.
  *
  * QEMU's header is in no package of Debian, so what is used of interface version 1 is declared here. Source:
  * QEMU, docs/devel/tcg-plugins.rst.
@@ -15,6 +17,7 @@
 
 typedef uint64_t plugin_id;
 struct block;
+struct instruction;
 struct about;
 
 enum { READS_NO_REGISTERS = 0 };
@@ -25,6 +28,8 @@ void qemu_plugin_register_vcpu_tb_exec_cb(struct block *block, void (*executed)(
 void qemu_plugin_register_atexit_cb(plugin_id id, void (*ended)(plugin_id, void *), void *data);
 size_t qemu_plugin_tb_n_insns(const struct block *block);
 uint64_t qemu_plugin_tb_vaddr(const struct block *block);
+struct instruction *qemu_plugin_tb_get_insn(const struct block *block, size_t index);
+const char *qemu_plugin_insn_symbol(const struct instruction *instruction);
 
 __attribute__((visibility("default"))) int qemu_plugin_version = 1;
 
@@ -32,6 +37,7 @@ enum { BLOCKS = 1 << 18 };
 
 struct counted {
     uint64_t address, instructions, count;
+    const char *function; /* kept by QEMU as long as it runs */
 };
 
 static struct counted blocks[BLOCKS];
@@ -53,6 +59,7 @@ static void translated(plugin_id id, struct block *block)
         block_count++;
     made->address = qemu_plugin_tb_vaddr(block);
     made->instructions = qemu_plugin_tb_n_insns(block);
+    made->function = qemu_plugin_insn_symbol(qemu_plugin_tb_get_insn(block, 0));
     qemu_plugin_register_vcpu_tb_exec_cb(block, executed, READS_NO_REGISTERS, made);
 }
 
@@ -65,8 +72,8 @@ static void ended(plugin_id id, void *data)
         return;
     for (size_t i = 0; i < block_count; i++)
         if (blocks[i].count != 0)
-            (void)fprintf(file, "%" PRIx64 " %" PRIu64 " %" PRIu64 "\n", blocks[i].address, blocks[i].instructions,
-                          blocks[i].count);
+            (void)fprintf(file, "%" PRIx64 " %" PRIu64 " %" PRIu64 " %s\n", blocks[i].address, blocks[i].instructions,
+                          blocks[i].count, blocks[i].function == NULL ? "?" : blocks[i].function);
     (void)fclose(file);
 }
 

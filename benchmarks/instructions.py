@@ -5,7 +5,7 @@
 MODEL are files; by default the int8 models beside the repository. Each bundle is first compared with the
 model's reference on random inputs; its row says `differs` where an output does. Cortex-M7 and Cortex-M55 are
 counted by the timer of the emulated board. AArch64 and RISC-V are programs under QEMU's user mode, with a
-plug-in that counts (`instruction_counter.c`): one run is two frames less one. `--only` keeps the columns
+plug-in that counts (`block_counter.c`): one run is two frames less one. `--only` keeps the columns
 whose name contains TEXT, `--steps` prints every step, or function, of each bundle, and `--sizes` the bytes of
 a Cortex-M image and the bound of its stack.
 
@@ -16,6 +16,7 @@ it its columns are left out.
 import argparse
 import subprocess
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -43,7 +44,7 @@ NAMES = ("kws_int8", "vww_96_int8", "ic_resnet_int8", "ad01_int8")
 LIBRARY = SHARED / "third_party" / "CMSIS-NN"
 FRAMES = 2
 """Random inputs of the comparison."""
-_COUNTER = Path(__file__).with_name("instruction_counter.c")
+_COUNTER = Path(__file__).with_name("block_counter.c")
 _TIMEOUT = 600.0
 _SHOWN = 1000
 """A function is shown if it takes more than one in that many of all instructions."""
@@ -141,7 +142,7 @@ def on_board(executable: Executable, frame: bytes) -> tuple[int, dict[str, int]]
 
 def counter(folder: Path) -> Path:
     """The plug-in, compiled."""
-    made = folder / "libinstruction_counter.so"
+    made = folder / "libblock_counter.so"
     flags = ("-std=gnu99", "-O2", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared")
     subprocess.run(("cc", *flags, "-o", str(made), str(_COUNTER)), check=True)
     return made
@@ -160,13 +161,16 @@ def in_user_mode(executable: Executable, frame: bytes, folder: Path) -> tuple[in
     """Instructions of a run under an emulator of user mode, and of each function that counts: two frames less
     one.
     """
-    both = []
+    both: list[Counter[str]] = []
     for frames in (1, 2):
         run_frames(executable, (frame,) * frames, timeout=_TIMEOUT)
-        lines = (folder / "counts").read_text(encoding="utf-8").splitlines()
-        both.append({name: int(count) for count, name in (line.split(" ", 1) for line in lines)})
+        counts: Counter[str] = Counter()
+        for line in (folder / "counts").read_text(encoding="utf-8").splitlines():
+            _, instructions, count, name = line.split(" ", 3)
+            counts[name] += int(instructions) * int(count)
+        both.append(counts)
     once, twice = both
-    found = {name: count - once.get(name, 0) for name, count in twice.items()}
+    found = {name: count - once[name] for name, count in twice.items()}
     total = sum(found.values())
     return total, {name: count for name, count in found.items() if count * _SHOWN > total}
 

@@ -23,14 +23,13 @@ from pathlib import Path
 
 from attrs import frozen
 
-from benchmarks.instructions import MACHINES, NAMES, SHARED
+from benchmarks.instructions import MACHINES, NAMES, SHARED, counter
 from target_arch.pipeline import CompileRequest, compile_model
 from target_arch.plan.printed.text import table
 from target_arch.run import Executable, build, write_bundle
 from target_arch.soc import SoC, read_soc
 from target_arch.soc.chip.processors import InstructionClass
 
-_COUNTER = Path(__file__).with_name("block_counter.c")
 _FUNCTION = re.compile(r"^[0-9a-f]+ <(.+)>:")
 _LINE = re.compile(r"^\s*([0-9a-f]+):\s+(\S+)\s*(.*)$")
 _REGION = re.compile(r"Code Region - r(\d+)\n.*?Total Cycles:\s+(\d+)", re.DOTALL)
@@ -130,14 +129,12 @@ def _run(executable: Executable, folder: Path, frames: int) -> Counter[tuple[int
 
 def _counted(words: Sequence[str], folder: Path) -> Counter[tuple[int, int]]:
     """By address and length of a block, how often it was executed."""
-    plugin, output = folder / "libblock_counter.so", folder / "blocks"
-    flags = ("-std=gnu99", "-O2", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared")
-    subprocess.run(("cc", *flags, "-o", str(plugin), str(_COUNTER)), check=True)
+    plugin, output = counter(folder), folder / "blocks"
     command = (words[0], "-plugin", f"{plugin},out={output}", *words[1:])
     subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=_TIMEOUT)
     found: Counter[tuple[int, int]] = Counter()
     for line in output.read_text(encoding="utf-8").splitlines():
-        address, length, count = line.split()
+        address, length, count, _ = line.split(" ", 3)
         found[int(address, 16) & ~1, int(length)] += int(count)
     return found
 
