@@ -3,7 +3,7 @@
 from target_arch.emit.build.build_files import MAINS
 from target_arch.emit.model.inputs import EmitInputs
 from target_arch.emit.programs.program_table import program_table
-from target_arch.emit.programs.test_vectors import test_vectors
+from target_arch.emit.programs.test_vectors import VECTORS, test_vectors
 from target_arch.resources import runtime_c
 
 FOLDER = "programs"
@@ -20,7 +20,7 @@ def program_files(inputs: EmitInputs) -> dict[str, str]:
     files = {runner: _text("runner.c"), "src/program_table.h": program_table(inputs)}
     if not machine or any(member.self_test is not None for member in inputs.members):
         headers.append("elements.h")
-        files |= {self_test: _text("selftest.c"), "src/test_vectors.h": test_vectors(inputs)}
+        files |= {self_test: _text("selftest.c"), VECTORS: test_vectors(inputs)}
     return files | {f"runtime/{FOLDER}/{name}": _text(name) for name in headers}
 
 

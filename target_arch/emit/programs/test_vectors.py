@@ -8,6 +8,9 @@ from target_arch.emit.text.emitter import Emitter
 from target_arch.emit.text.literals import literals
 from target_arch.emit.text.names import comment, string
 
+VECTORS = "src/test_vectors.h"
+"""Its path in a bundle."""
+
 
 def test_vectors(inputs: EmitInputs) -> str:
     """The C text."""

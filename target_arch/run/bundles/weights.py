@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from target_arch.diagnostics import listed, refusal
-from target_arch.emit.build.build_files import MAINS
 from target_arch.emit.digests import MANIFEST, digest
 from target_arch.emit.model.weights import FOLDER
 from target_arch.emit.packages.supply import SBOM, TRACE
+from target_arch.emit.programs.test_vectors import VECTORS
 from target_arch.plan.bundle import BundleFiles
 from target_arch.plan.manifest.bundle import Manifest
 from target_arch.plan.manifest.weights import WeightsEntry
@@ -15,8 +15,8 @@ from target_arch.run.bundles.manifest import read_manifest, unchanged
 from target_arch.run.bundles.write import write_bundle
 
 _SHOWN = 3
-_OF_THE_MODEL = frozenset({MANIFEST, *MAINS, SBOM, TRACE})
-"""The files beside the weights that say which model, or what its outputs are, and that no program reads."""
+_OF_THE_MODEL = frozenset({MANIFEST, VECTORS, SBOM, TRACE})
+"""The files beside the weights that say which model, or what its outputs are, and that no library reads."""
 
 
 def weights_in(directory: Path) -> WeightsEntry:

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_arch.diagnostics import refusal
+from target_arch.emit.programs.test_vectors import VECTORS
 from target_arch.emit.text.names import header_stem
 from target_arch.plan.manifest.bundle import Manifest
 from target_arch.plan.manifest.model import TensorEntry
 
-_VECTORS = "src/test_vectors.h"
 _ARRAY = re.compile(r"^static const \w+ (\w*input_\d+)\[\] = \{\n(.*?)^\};", re.MULTILINE | re.DOTALL)
 _NUMBER = re.compile(r"-?(?:0x[0-9a-f]+(?:\.[0-9a-f]+)?(?:p[+-]\d+)?|\d+)")
 
@@ -26,7 +26,7 @@ def own_vector(directory: Path, manifest: Manifest) -> list[NDArray[Any]]:
     if missing:
         text = f"the bundle has no test vector of its own: {'; '.join(map(str, missing))}"
         raise refusal("no-input", directory, text, "give a file for each model input")
-    arrays = dict(_ARRAY.findall((directory / _VECTORS).read_text(encoding="utf-8")))
+    arrays = dict(_ARRAY.findall((directory / VECTORS).read_text(encoding="utf-8")))
     several = len(manifest.models) > 1
     return [
         _tensor(tensor, arrays[f"{header_stem(model.name)}_input_{number}" if several else f"input_{number}"])
