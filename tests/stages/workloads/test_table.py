@@ -10,7 +10,7 @@ from conformance.tasks import random_steps
 from target_arch.diagnostics import DiagnosticError
 from target_arch.plan.printed.workloads import time_table
 from target_arch.plan.workloads.answers import TableSlot, TimeTable
-from target_arch.plan.workloads.tasks import TaskWork, TimedTask
+from target_arch.plan.workloads.tasks import TaskWait, TaskWork, TimedTask
 from target_arch.plan.workloads.workload import MICROSECOND, Timing
 from target_arch.stages.check.table import check_table
 from target_arch.stages.workloads.table import hyperperiod, jobs_of_table, tabled
@@ -98,3 +98,67 @@ def test_faults_of_a_table_are_found() -> None:
         f"slot {len(right.slots) - 1}: error: ends after the deadline of its job [bad-table]"
     )
     assert TableSlot(task=0, start=0, end=1, due=0, first=0, past=1) not in right.slots
+
+
+ON_TIMELINES = (
+    (TaskWork(takes=10, timeline="a", host=1), 11),
+    (TaskWork(takes=5, timeline="a", host=2), 18),
+    (TaskWork(takes=30, timeline="b", host=1), 44),
+    (TaskWait(timeline="a", value=1, host=1), 44),
+    (TaskWork(takes=2, host=1), 44),
+    (TaskWait(timeline="a", value=2, host=1), 44),
+    (TaskWait(timeline="b", value=1, host=1), 45),
+    (TaskWork(takes=3, timeline="a", host=1), 49),
+    (TaskWait(timeline="a", value=3, host=1), 50),
+    (TaskWork(takes=2, host=1), 53),
+)
+"""Steps, each with the time that those up to it take."""
+
+
+def said(slots: list[TableSlot], count: int = len(ON_TIMELINES), **timing: int) -> str:
+    """What is said of slots for the first of these steps, with a period of 100."""
+    steps = tuple(step for step, _ in ON_TIMELINES[:count])
+    timed = Timing(**{"period": 100, "deadline": 100, **timing})
+    try:
+        check_table(
+            [TimedTask(name="m", timing=timed, steps=steps)],
+            TimeTable(hyperperiod=100, slots=tuple(slots)),
+        )
+    except DiagnosticError as error:
+        return str(error)
+    return ""
+
+
+def slot(start: int, end: int, first: int = 0, past: int = len(ON_TIMELINES), due: int = 0) -> TableSlot:
+    return TableSlot(task=0, start=start, end=end, due=due, first=first, past=past)
+
+
+SHORT = "error: is too short for its steps [bad-table]"
+
+
+@pytest.mark.parametrize("count", range(1, len(ON_TIMELINES) + 1))
+def test_a_slot_lasts_until_its_last_step_is_over(count: int) -> None:
+    time = ON_TIMELINES[count - 1][1]
+    assert said([slot(0, time, past=count)], count) == ""
+    assert said([slot(7, time + 7, past=count)], count) == ""
+    assert said([slot(7, time + 6, past=count)], count) == f"slot 0: {SHORT}"
+
+
+def test_a_slot_that_goes_on_finds_nothing_in_flight() -> None:
+    """Steps 3 to 9 alone: `a` has had two steps in the slot before."""
+    assert said([slot(0, 44, past=3), slot(44, 58, 3)]) == ""
+    assert said([slot(0, 44, past=3), slot(44, 57, 3)]) == f"slot 1: {SHORT}"
+
+
+def test_a_slot_may_touch_what_limits_it() -> None:
+    assert said([slot(3, 56)], jitter=3) == ""
+    assert said([slot(2, 56)], jitter=3) == "slot 0: error: begins before its job is released [bad-table]"
+    assert said([slot(0, 60)], deadline=60) == ""
+    late = "slot 0: error: ends after the deadline of its job [bad-table]"
+    assert said([slot(0, 61)], deadline=60) == late
+    assert said([slot(47, 100)]) == ""
+    assert said([slot(30, 90, due=20)], offset=20) == ""
+    later = [slot(30, 90, due=20), slot(0, 20, due=120)]
+    assert said(later, offset=20) == (
+        "slot 1: error: begins before the slot before it has ended [bad-table]\n\n" + f"slot 1: {SHORT}"
+    )
