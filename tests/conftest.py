@@ -44,6 +44,7 @@ INSTALL_HINTS = {
     "cmake": "apt-get install cmake",
     "arduino-builder": "make simulators, or apt-get install arduino-builder",
     "git": "apt-get install git",
+    "nm": "apt-get install binutils",
     "frama-c": "make simulators, or apt-get install frama-c-base",
     "why3": "make simulators, or apt-get install why3",
     "cvc4": "make simulators, or apt-get install cvc4",
