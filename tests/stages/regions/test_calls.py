@@ -170,5 +170,14 @@ def test_calls_of_regions(name: str) -> None:
     assert said(made()) == message
 
 
+def test_what_may_be_overwritten_is_said_in_order() -> None:
+    names = ("h", "g", "f", "e", "d", "c", "a")
+    with pytest.raises(CheckError) as refusal:
+        check_stripes(GRAPH, {PARTITION.id: kernel(ROWS, over=(*names, "x"))})
+    assert [fault.message for fault in refusal.value.diagnostics] == [
+        f"its call for `b` may write over `{name}`, which is still read" for name in sorted(names)
+    ]
+
+
 def test_partitions_without_a_kernel_have_no_regions() -> None:
     check_stripes(GRAPH, {})
