@@ -202,8 +202,9 @@ def _run_on(chip: Path, model: str, folder: Path) -> None:
         command = [sys.executable, "-m", "target_arch", "verify", str(MODELS / f"{model}.tflite")]
         command += ["--soc", str(chip), "-o", str(folder / model), *words]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
-        said = (done.stdout + done.stderr).strip().splitlines()
-        print(f"  {' '.join(words) or 'simulated'}: {said[-1] if said else ''}")
+        lines = [" ".join(line.split()) for line in (done.stdout + done.stderr).splitlines()]
+        said = [line for line in lines if line.startswith(("verification", "bit-equal", "self-test"))]
+        print(f"  {' '.join(words) or 'simulated'}: {', '.join(said) or lines[-1:]}")
 
 
 def memory(count: int) -> None:
