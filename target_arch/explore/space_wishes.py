@@ -72,7 +72,9 @@ class SpaceWishes:
 
     def _require_measure(self, place: Path, name: str) -> bool:
         """A fault, and False, for a name that is neither a measure nor a formula."""
-        known = {*measures(self.bases.model_names, self.bases.memories), *self.values.get("formulas", {})}
+        formulas = self.values.get("formulas")
+        named = formulas if isinstance(formulas, dict) else {}
+        known = {*measures(self.bases.model_names, self.bases.memories), *named}
         if name not in known:
             hint = name_hint(name, known, "there are")
             at_key = place[0] == "limits"
@@ -82,8 +84,8 @@ class SpaceWishes:
 
     def _refuse_period(self) -> None:
         """A fault where a period is asked for that nobody knows."""
-        stated, limits = self.values.get("minimize", ()), self.values.get("limits", {})
-        names = [stated] if isinstance(stated, str) else list(stated)
+        stated, limits = self.values.get("minimize"), self.values.get("limits")
+        names = [stated] if isinstance(stated, str) else stated if isinstance(stated, list) else []
         asked = [*names, *(limits if isinstance(limits, dict) else ())]
         for name in asked:
             known = measure(name, self.bases.model_names) if isinstance(name, str) else None
