@@ -44,6 +44,7 @@ from target_arch.pipeline import CompileRequest
 from target_arch.pipeline import compile as compiling
 from target_arch.pipeline.compile import PreparedModel, emit_inputs, plan, prepare
 from target_arch.plan.lowered import Lowered
+from target_arch.plan.manifest.model import TensorEntry
 from target_arch.plan.model_pools import Sharing
 from target_arch.registry import PlugIns
 from target_arch.run.bundles.write import write_bundle
@@ -250,15 +251,13 @@ def judged(group: Sequence[Compiled], folder: Path) -> Iterator[Outcome]:
         detail = " ".join(str(error).split())[:200]
         yield Outcome(case=group[0].case, verdict="exception", detail=detail, way=group[0].way)
         return
-    for each, (shapes, values) in zip(group, results, strict=True):
-        fault = _fault(each.case, shapes, values)
+    for each, values in zip(group, results, strict=True):
+        fault = _fault(each.case, values)
         yield Outcome(case=each.case, verdict="wrong" if fault else "pass", detail=fault, way=each.way)
 
 
-def _run(
-    group: Sequence[Compiled], folder: Path
-) -> list[tuple[list[tuple[tuple[int, ...], str]], list[bytes]]]:
-    """For each test the shapes and types of the outputs, and their bytes."""
+def _run(group: Sequence[Compiled], folder: Path) -> list[list[Array]]:
+    """For each test its outputs."""
     with tempfile.TemporaryDirectory(dir=folder) as bundle:
         names = [f"t{number}" for number in range(len(group))]
         prepared = [
@@ -275,14 +274,23 @@ def _run(
         frame = b"".join(np.ascontiguousarray(value).tobytes() for each in group for value in each.feed)
         (answer,) = run_frames(executable, [frame], timeout=60)
     found, place = [], 0
-    for model in facts.models:
-        shapes, parts = [], []
+    for each, model in zip(group, facts.models, strict=True):
+        values: dict[str, Array] = {}
         for tensor in model.outputs:
-            shapes.append((tuple(tensor.shape), tensor.dtype))
-            parts.append(answer[place : place + tensor.bytes])
+            content = answer[place : place + tensor.bytes]
+            values[tensor.name] = np.frombuffer(content, tensor.dtype).reshape(tensor.shape)
             place += tensor.bytes
-        found.append((shapes, parts))
+        entries = model.outputs[: len(each.case.outputs)]
+        found.append([_there(values, entry) for entry in entries])
     return found
+
+
+def _there(values: Mapping[str, Array], entry: TensorEntry) -> Array:
+    """What is there of an output: of one whose size depends on values, as much as its count says."""
+    if entry.bounded is None:
+        return values[entry.name]
+    count = int(values[entry.bounded.count][0])
+    return values[entry.name].take(range(count), axis=entry.bounded.axis)
 
 
 def _named(lowered: Lowered, name: str) -> Lowered:
@@ -290,14 +298,14 @@ def _named(lowered: Lowered, name: str) -> Lowered:
     return evolve(lowered, graph=evolve(graph, model=evolve(graph.model, name=name)))
 
 
-def _fault(case: Case, shapes: Sequence[tuple[tuple[int, ...], str]], values: Sequence[bytes]) -> str:
+def _fault(case: Case, values: Sequence[Array]) -> str:
     """What is wrong with the outputs; empty where they are right."""
     if len(values) != len(case.outputs):
         return f"{len(values)} outputs for {len(case.outputs)}"
-    for number, (expected, (shape, dtype), data) in enumerate(zip(case.outputs, shapes, values, strict=True)):
-        if (tuple(expected.shape), str(expected.dtype)) != (shape, dtype):
-            return f"output {number} is {dtype}{list(shape)} for {expected.dtype}{list(expected.shape)}"
-        found = np.frombuffer(data, expected.dtype).reshape(shape)
+    for number, (expected, found) in enumerate(zip(case.outputs, values, strict=True)):
+        if (expected.shape, expected.dtype) != (found.shape, found.dtype):
+            has = f"{found.dtype}{list(found.shape)}"
+            return f"output {number} is {has} for {expected.dtype}{list(expected.shape)}"
         right = found == expected
         if expected.dtype.kind == "f":
             noise = np.spacing(np.abs(expected).max()) if case.operator in NOISY else 0.0

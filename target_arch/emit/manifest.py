@@ -23,6 +23,7 @@ from target_arch.plan.manifest.bundle import (
 )
 from target_arch.plan.manifest.model import (
     AttemptEntry,
+    BoundedEntry,
     BudgetEntry,
     BufferEntry,
     CostsEntry,
@@ -49,7 +50,7 @@ from target_arch.plan.manifest.model import (
 )
 from target_arch.plan.manifest.operators import PartitionEntry
 from target_arch.plan.memory import Budget, IoOwner, MemoryPlan
-from target_arch.plan.model import Model
+from target_arch.plan.model import Model, Tensor
 from target_arch.plan.model_pools import ModelPool, ModelPools
 from target_arch.plan.partitions import PartitionGraph
 from target_arch.plan.steps import Copy, Dispatch, Fill, Load, Step, StepOrder, Wait, event_of
@@ -254,9 +255,15 @@ def _tensors(model: Model, pairs: tuple[tuple[str, str], ...]) -> tuple[TensorEn
             dtype=model.tensors[name].dtype,
             bytes=model.tensors[name].bytes,
             buffer=buffer,
+            bounded=_bounded(model.tensors[name]),
         )
         for name, buffer in pairs
     )
+
+
+def _bounded(tensor: Tensor) -> BoundedEntry | None:
+    bound = tensor.bounded
+    return None if bound is None else BoundedEntry(axis=bound.axis, count=bound.count)
 
 
 def _states(model: Model, steps: StepOrder) -> tuple[StateEntry, ...]:

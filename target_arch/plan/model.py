@@ -98,12 +98,21 @@ class Origin:
     channels: tuple[int, ...] | None = None
 
 
+@frozen(kw_only=True)
+class Bounded:
+    """Along `axis`, as many elements count as the output `count` of the model says; behind them are zeros."""
+
+    axis: int
+    count: str
+
+
 @frozen(kw_only=True, slots=False)
 class Tensor:
     """A value of the model.
 
     `data` holds a constant's bytes (little endian, row major), None for an activation. `origin` is None where
-    the model's file has no such tensor, as inside of what its operators became.
+    the model's file has no such tensor, as inside of what its operators became. `bounded`: the size of an
+    output depends on values, and `shape` has the largest.
     """
 
     name: str
@@ -112,6 +121,7 @@ class Tensor:
     quantization: Quantization | None = None
     data: bytes | None = field(default=None, repr=False)
     origin: Origin | None = field(default=None, repr=False)
+    bounded: Bounded | None = None
 
     @cached_property
     def bytes(self) -> int:
@@ -125,7 +135,10 @@ class Tensor:
         return evolve(self, shape=tuple(shape))
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.dtype}[{','.join(map(str, self.shape))}]"
+        extents = list(map(str, self.shape))
+        if self.bounded is not None:
+            extents[self.bounded.axis] = f"<={self.shape[self.bounded.axis]}"
+        return f"{self.name}: {self.dtype}[{','.join(extents)}]"
 
 
 @frozen(kw_only=True)

@@ -83,7 +83,15 @@ def import_model(
     imported = _imported(path, checked, shapes, foreign, passes)
     wanted = standard_patterns() if patterns is None else patterns
     pairs = (*imported.states, *asked_states(path, imported, states))
-    return find_operators(imported.program, wanted, name or path.stem, path.name, imported.outputs, pairs)
+    return find_operators(
+        imported.program,
+        wanted,
+        name or path.stem,
+        path.name,
+        imported.outputs,
+        pairs,
+        [(each.output, each.axis, each.count) for each in imported.bounded],
+    )
 
 
 def model_kind(path: Path) -> tuple[str, bytes]:

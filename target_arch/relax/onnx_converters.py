@@ -14,11 +14,12 @@ from target_arch.relax.onnx_operators.arithmetic import (
     transforms,
 )
 from target_arch.relax.onnx_operators.images import padding, pooling, regions, resize
-from target_arch.relax.onnx_operators.indexing import counting, movement, ordering, scans, scatter
+from target_arch.relax.onnx_operators.indexing import bounded, counting, movement, ordering, scans, scatter
 from target_arch.relax.onnx_operators.node import Converter, Node
 from target_arch.relax.site import NotConverted
 
 CONVERTERS: Mapping[str, Converter] = {
+    **bounded.CONVERTERS,
     **counting.CONVERTERS,
     **dynamic_lstm.CONVERTERS,
     **elementwise.CONVERTERS,

@@ -20,6 +20,7 @@ from target_arch.plan.manifest.bundle import (
 from target_arch.plan.manifest.image import FirmwareEntry, ImageEntry
 from target_arch.plan.manifest.model import (
     AttemptEntry,
+    BoundedEntry,
     BudgetEntry,
     BufferEntry,
     CostsEntry,
@@ -73,6 +74,7 @@ PARTS: dict[str, Any] = {
     "### `options`": OptionsEntry,
     "### `self_test`": SelfTestEntry,
     "### `inputs[]`, `outputs[]`": TensorEntry,
+    "### `outputs[].bounded`": BoundedEntry,
     "### `states[]`": StateEntry,
     "### `operators[]`": OperatorEntry,
     "### `operators[].candidates[]`": CandidateEntry,

@@ -76,6 +76,9 @@ ta_status {model}_run(void);""",
  * Valid from a run that returned TA_OK until an input is written. */""",
 )
 
+_BOUNDED = """\
+/* Along dimension {axis} as many are there as output `{count}` says; behind them are zeros. */"""
+
 _TOGETHER_HEAD = """\
 /* The models {names} on {soc}.
  *
@@ -253,6 +256,9 @@ def _text(header: _Header) -> str:
             continue
         said = header.words.input if terminal.kind == BufferKind.INPUT else header.words.output
         out.block(said.format(number=terminal.number, macro=terminal.macro))
+        bound = terminal.tensor.bounded
+        if bound is not None:
+            out.block(_BOUNDED.format(axis=bound.axis, count=comment(bound.count)))
         out.line(f"{accessor(terminal)};")
     out.line()
     out.lines(("#ifdef __cplusplus", "}", "#endif", "", "#endif"))

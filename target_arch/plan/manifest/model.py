@@ -115,6 +115,14 @@ class SimplificationEntry:
 
 
 @frozen(kw_only=True)
+class BoundedEntry:
+    """The size of an output, which depends on values."""
+
+    axis: Annotated[int, "the dimension of which the shape has the largest extent"]
+    count: Annotated[str, "the output that says how much of it is there; behind are zeros"]
+
+
+@frozen(kw_only=True)
 class TensorEntry:
     """An input or output of a model. Its bytes are those of its shape and type."""
 
@@ -123,6 +131,7 @@ class TensorEntry:
     dtype: Annotated[ElementType, "`int8`, `uint8`, `int32`, `float32`, …"]
     bytes: int
     buffer: Annotated[str, "the buffer that holds it, one of `buffers`"]
+    bounded: Annotated[BoundedEntry | None, "where its size depends on values", WHERE_THERE] = None
 
     def contradictions(self) -> Iterator[tuple[Path, str]]:
         """A size that is not that of the shape and type."""

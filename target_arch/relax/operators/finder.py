@@ -11,7 +11,7 @@ from attrs import evolve
 
 from target_arch.backend.contract import Pattern
 from target_arch.diagnostics import Diagnostic, DiagnosticError
-from target_arch.plan.model import Model, Quantization, identifier, model_name
+from target_arch.plan.model import Bounded, Model, Quantization, identifier, model_name
 from target_arch.plan.operators.facts import Lowering
 from target_arch.relax.ir.graph import dtype_of
 from target_arch.relax.operators.cover import cover
@@ -30,12 +30,14 @@ def find_operators(
     source: str,
     outputs: tuple[str, ...],
     states: Sequence[StatePair] = (),
+    bounded: Sequence[tuple[int, int, int]] = (),
 ) -> tuple[Model, RelaxProgram]:
     """The model that `patterns` make of a program, and the program with the functions of its `relax`
     operators.
 
     Where several patterns fit, the largest wins, then the earlier one. `outputs` are the authors' names of
-    the outputs, `states` the inputs and outputs that are states. Raises DiagnosticError where one tensor is
+    the outputs, `states` the inputs and outputs that are states, `bounded` the numbers of an output, of its
+    axis, and of the output that says how much there is along it. Raises DiagnosticError where one tensor is
     read with two quantizations.
     """
     graph = program.graph
@@ -57,6 +59,9 @@ def find_operators(
         if draft is not None and operator.id in ids
     }
     results = tuple(called.get(name, name) for name in found)
+    for number, axis, count in bounded:
+        bound = Bounded(axis=axis, count=results[count])
+        tensors[results[number]] = evolve(tensors[results[number]], bounded=bound)
     model = Model(
         name=model_name(name),
         source=source,

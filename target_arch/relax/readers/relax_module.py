@@ -100,7 +100,7 @@ def with_passes(path: Path, found: Imported, passes: Sequence[Any]) -> Imported:
     module, devices = translated(path, lambda: without_devices(path, behind))
     names = found.program.constant_names
     made = imported(path, module, graph.arithmetic, found.outputs, names, evolve(facts, devices=devices))
-    return Imported(program=made.program, outputs=found.outputs, states=found.states)
+    return evolve(found, program=made.program)
 
 
 def _behind(path: Path, before: Any, passes: Sequence[Any]) -> Any:

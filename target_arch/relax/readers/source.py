@@ -18,13 +18,25 @@ _MAGIC = (
 )
 
 
+@frozen(kw_only=True)
+class BoundedOutput:
+    """An output, by its number, of which another one, `count`, says how much there is along an axis."""
+
+    output: int
+    axis: int
+    count: int
+
+
 @frozen(kw_only=True, eq=False)
 class Imported:
-    """A program as a reader found it, the authors' names of its outputs, and its states."""
+    """A program as a reader found it, the authors' names of its outputs, its states, and the outputs of
+    bounded size.
+    """
 
     program: RelaxProgram
     outputs: tuple[str, ...]
     states: tuple[StatePair, ...] = ()
+    bounded: tuple[BoundedOutput, ...] = ()
 
 
 def content_kind(data: bytes) -> str | None:

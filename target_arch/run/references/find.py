@@ -9,6 +9,7 @@ from target_arch.plan.inputs.cut import WHOLE, ModelCut
 from target_arch.plan.model import Model
 from target_arch.run.exact.oracle import exact_outputs
 from target_arch.run.references import rounding
+from target_arch.run.references.bounded import BoundedAnswer, bounds_of_model, padded
 from target_arch.run.references.onnxruntime import NO_VALUES, ort
 from target_arch.run.references.pytorch import pytorch
 from target_arch.run.references.reference import Frame, Reference, Shapes, spread, tolerance
@@ -43,10 +44,11 @@ def reference_for(
     states: Sequence[tuple[int, int]] = (),
     values: Mapping[str, float] = NO_VALUES,
     cut: ModelCut = WHOLE,
+    bounds: Sequence[BoundedAnswer] = (),
 ) -> Reference:
     """The reference of a model file, or of a part of it, by its ending. `states` are the numbers of its
     inputs and outputs that are states, `values` the numbers that inputs of an ONNX model are; such are no
-    inputs any more.
+    inputs any more. Outputs with one of the `bounds` have their largest size.
 
     `shapes` are those of the inputs, in order, where the file leaves dimensions open. ToolMissing where its
     package is not installed, DiagnosticError where it has none or cannot read the file.
@@ -60,7 +62,7 @@ def reference_for(
     if not model.is_file():
         raise refusal("model-unreadable", model, "there is no such file", None)
     reference = ort(model, shapes, values, cut) if values else REFERENCES[kind](model, shapes, cut)
-    return stateful(reference, states)
+    return padded(stateful(reference, states), bounds)
 
 
 def self_test(
@@ -81,7 +83,8 @@ def self_test(
     model.
     """
     try:
-        return _vector(reference_for(model, shapes, states, values, cut), seed, imported)
+        bounds = () if imported is None else bounds_of_model(imported)
+        return _vector(reference_for(model, shapes, states, values, cut, bounds), seed, imported)
     except DiagnosticError as error:
         return error.diagnostics[0].message
 

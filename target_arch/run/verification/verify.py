@@ -15,6 +15,7 @@ from target_arch.plan.model import model_name
 from target_arch.run.bundles.manifest import RecordedFacts, read_manifest, record_facts
 from target_arch.run.executables.executable import Executable, build
 from target_arch.run.execute.programs import run_frames, run_self_test
+from target_arch.run.references.bounded import bounds_of_entries
 from target_arch.run.references.find import reference_for
 from target_arch.run.references.reference import Frame, Reference
 from target_arch.run.tools.toolchain import Compiler
@@ -124,6 +125,7 @@ def _references(files: Mapping[str, Path], manifest: Manifest) -> dict[str, Refe
             _states(described[name]),
             _values(described[name]),
             _cut(described[name]),
+            bounds_of_entries(described[name].outputs),
         )
         for name, path in files.items()
     }

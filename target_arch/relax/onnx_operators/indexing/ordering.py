@@ -1,4 +1,4 @@
-"""The largest or smallest elements along a dimension; choices whose number depends on values are refused."""
+"""The largest or smallest elements along a dimension."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -54,13 +54,6 @@ def _picked(node: Node, indices: Any, axis: int, shape: list[int]) -> Any:
     return node.computed(definition, node.operand(0), indices)
 
 
-def _by_values(node: Node) -> Any:
-    raise NotConverted("the shape of its result depends on values")
-
-
 CONVERTERS: Mapping[str, Converter] = {
-    "NonMaxSuppression": converter(_by_values, "center_point_box"),
-    "NonZero": converter(_by_values),
     "TopK": converter(_top_k, "axis k largest sorted"),
-    "Unique": converter(_by_values, "axis sorted"),
 }

@@ -21,6 +21,8 @@ from target_arch.relax.readers.foreign import results_of
 from target_arch.relax.readers.frontend import FAILURES
 from target_arch.relax.readers.onnx.loops import looped
 from target_arch.relax.readers.onnx.rewriting.bodies import OWN_DOMAIN
+from target_arch.relax.readers.onnx.rewriting.bounded.results import with_counts
+from target_arch.relax.readers.onnx.rewriting.bounded.sources import BOUNDED_RESULTS
 from target_arch.relax.readers.onnx.rewriting.classical import DOMAIN as CLASSICAL
 from target_arch.relax.readers.onnx.rewriting.contributed import WITHOUT_SCHEMA
 from target_arch.relax.readers.onnx.rewriting.control_flow import Course
@@ -67,7 +69,7 @@ def _of_frontend() -> frozenset[str]:
 
 def _is_ours(domain: str, operator: str) -> bool:
     """Whether an operator of this domain is the one that a converter of ours of that name is for."""
-    if operator in (COUPLED, DISTANCES, FOREST):
+    if operator in (COUPLED, DISTANCES, FOREST, *BOUNDED_RESULTS):
         return domain == OWN_DOMAIN
     return domain == _CONTRIBUTED if operator in WITHOUT_SCHEMA else domain in ONNX_DOMAINS
 
@@ -109,18 +111,23 @@ def convert(
     authors: dict[Any, str],
     in_file: dict[Any, str],
     known: Known,
+    bounded: frozenset[str] = frozenset(),
 ) -> Any:
-    """The Relax module of a model in normal form, whose tensors have `types`.
+    """The Relax module of a model in normal form, whose tensors have `types`; those called `bounded` have
+    another size in the file.
 
     `authors` and `in_file` receive the names of nodes and of tensors by the expressions they became. Raises
     DiagnosticError that names every operator that cannot be converted.
     """
-    return _Importer(path, types, authors, in_file, known).from_onnx(model.graph, opset_of(model))
+    importer = _Importer(path, types, authors, in_file, known, bounded)
+    return importer.from_onnx(model.graph, opset_of(model))
 
 
 def _of_body(path: Path, known: Known, model: Any) -> tuple[Any, int]:
     """The Relax module of a loop's body, and the number of its results. Raises DiagnosticError."""
     graph = normal_form(path, model, AS_IN_FILE, known.takes)
+    if with_counts(path, graph).outputs:
+        raise NotConverted("a result of its body has a size that depends on values")
     whole, types = graph.whole(), graph.types()
     return convert(path, whole, types, {}, {}, known), len(whole.graph.output)
 
@@ -135,6 +142,7 @@ class _Importer(ONNXGraphImporter):  # type: ignore[misc]
         authors: dict[Any, str],
         in_file: dict[Any, str],
         known: Known,
+        bounded: frozenset[str],
     ) -> None:
         super().__init__(None, None)
         self._path = path
@@ -142,6 +150,7 @@ class _Importer(ONNXGraphImporter):  # type: ignore[misc]
         self._authors = authors
         self._in_file = in_file
         self._known = known
+        self._bounded = bounded
         self._halves = Halves(self.bb)
 
     def _check_for_unsupported_ops(self, graph: Any) -> None:
@@ -165,7 +174,8 @@ class _Importer(ONNXGraphImporter):  # type: ignore[misc]
             for name in node.output:
                 if name in self._nodes:
                     self._authors.setdefault(self._nodes[name], node.name or name)
-                    self._in_file.setdefault(self._nodes[name], name)
+                    if name not in self._bounded:
+                        self._in_file.setdefault(self._nodes[name], name)
         if attempts.failures:
             raise unsupported(self._path, attempts.failures)
 

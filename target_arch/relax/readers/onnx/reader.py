@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+from attrs import evolve
 
 from target_arch.backend.operators import Foreign
 from target_arch.diagnostics import DiagnosticError
@@ -15,6 +16,8 @@ from target_arch.relax.readers.onnx.conversion import Known, convert, is_foreign
 from target_arch.relax.readers.onnx.cut import cut_onnx
 from target_arch.relax.readers.onnx.element_types import check_element_types
 from target_arch.relax.readers.onnx.file import loaded
+from target_arch.relax.readers.onnx.rewriting.bounded.marks import BOUNDED
+from target_arch.relax.readers.onnx.rewriting.bounded.results import with_counts
 from target_arch.relax.readers.onnx.rewriting.graph import OnnxGraph, array_of
 from target_arch.relax.readers.onnx.rewriting.normal_form import normal_form
 from target_arch.relax.readers.source import Imported
@@ -24,6 +27,8 @@ from target_arch.relax.readers.unsupported import unsupported
 def named_nodes(path: Path, data: bytes, wanted: InputShapes, foreign: Foreign) -> Iterator[tuple[str, str]]:
     """The operators of a model in normal form, each with its name or that of its first output."""
     for node in _graph(path, data, wanted, Known(foreign)).model.graph.node:
+        if node.op_type == BOUNDED:
+            continue
         yield node.op_type, node.name or node.output[0]
 
 
@@ -36,13 +41,14 @@ def read_onnx(path: Path, data: bytes, wanted: InputShapes, foreign: Foreign) ->
     graph = _graph(path, data, wanted, known)
     authors: dict[object, str] = {}
     in_file: dict[object, str] = {}
+    bounds = with_counts(path, graph)
     types = graph.types()
     rest = [node for node in graph.model.graph.node if not known.takes(node.domain, node.op_type)]
     if any(node.output[0] in graph.reasons for node in rest):
         raise unsupported(path, (unknown(node, graph.reasons) for node in rest))
     check_element_types(path, types)
     model = graph.whole()
-    module = translated(path, lambda: convert(path, model, types, authors, in_file, known))
+    module = translated(path, lambda: convert(path, model, types, authors, in_file, known, bounds.tensors))
     stored = [
         (array.astype(np.float32 if array.dtype == np.float16 else array.dtype).tobytes(), value.name)
         for value in model.graph.initializer
@@ -51,7 +57,8 @@ def read_onnx(path: Path, data: bytes, wanted: InputShapes, foreign: Foreign) ->
     outputs = tuple(value.name for value in model.graph.output)
     constants = dict(reversed(stored))
     file = FileFacts(authors=authors, tensors=in_file)
-    return imported(path, module, Arithmetic.ONNX, outputs, constants, file, halves=True)
+    found = imported(path, module, Arithmetic.ONNX, outputs, constants, file, halves=True)
+    return evolve(found, bounded=bounds.outputs)
 
 
 def _graph(path: Path, data: bytes, wanted: InputShapes, known: Known) -> OnnxGraph:

@@ -21,6 +21,7 @@ from target_arch.relax.readers.flatbuffer import TFLITE_IDENTIFIER, TFLITE_MODEL
 from target_arch.relax.readers.frontend import imported, translated
 from target_arch.relax.readers.source import Imported
 from target_arch.relax.readers.subprograms import tflite_subprogram
+from target_arch.relax.readers.tflite.counted import counted_outputs
 from target_arch.relax.readers.tflite.cut import cut_tflite
 from target_arch.relax.readers.tflite.shapes import with_input_shapes
 from target_arch.relax.readers.tflite_operators.walk.driver import (
@@ -63,7 +64,7 @@ def read_tflite(path: Path, data: bytes, shapes: InputShapes, foreign: Foreign) 
     names = _constant_names(model, graph)
     file = FileFacts(authors=found.authors, quantizations=found.quantizations, tensors=found.in_file)
     made = imported(path, found.module, Arithmetic.TFLITE, tuple(outputs), names, file)
-    return evolve(made, states=found.states)
+    return evolve(made, states=found.states, bounded=tuple(counted_outputs(model, graph)))
 
 
 def _verified(path: Path, data: bytes) -> Any:

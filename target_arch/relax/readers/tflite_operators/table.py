@@ -12,6 +12,7 @@ from target_arch.relax.readers.tflite_operators import (
     recurrent,
     reductions,
     rows,
+    suppression,
 )
 from target_arch.relax.readers.tflite_operators.site import Converter
 
@@ -25,4 +26,5 @@ CONVERTERS: Mapping[str, Converter] = {
     **recurrent.CONVERTERS,
     **reductions.CONVERTERS,
     **rows.CONVERTERS,
+    **suppression.CONVERTERS,
 }

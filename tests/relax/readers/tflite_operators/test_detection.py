@@ -10,8 +10,10 @@ from attrs import field, frozen
 
 pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert: pip install 'target-arch[verify]'")
 
+import target_arch
 from conformance.tflite_files import Array, TfliteFile
 from target_arch.pipeline import CompileRequest, compile_model
+from target_arch.plan.manifest.model import BoundedEntry
 from target_arch.run import build, run_frames, write_bundle
 from target_arch.run.references.litert import litert
 from target_arch.soc.files.soc_file import read_soc
@@ -106,6 +108,18 @@ def test_boxes_are_bit_equal(name: str, tmp_path: Path, needs_tool: Callable[[st
     found = [_found(np.frombuffer(answer, "f4"), detector) for answer in answers]
     assert found == [_found(np.concatenate([each.ravel() for each in frame]), detector) for frame in theirs]
     assert max(map(len, found)) > 2
+
+
+def test_verify_compares_what_counts(tmp_path: Path, needs_tool: Callable[[str], str]) -> None:
+    needs_tool("gcc")
+    path = tmp_path / "m.tflite"
+    path.write_bytes(Detector().file(np.random.default_rng(0)).content())
+    bundle = target_arch.compile(path, "mcu_m55").write(tmp_path / "bundle")
+    outputs = bundle.manifest.models[0].outputs
+    count = BoundedEntry(axis=1, count=outputs[3].name)
+    assert [each.bounded for each in outputs] == [count, count, count, None]
+    (result,) = bundle.verify(path, count=20).values()
+    assert result.passed, str(result)
 
 
 def _found(answer: Array, detector: Detector) -> list[tuple[Any, ...]]:

@@ -71,6 +71,7 @@ class _Folding:
         self.made: dict[str, Any] = {}
         self._constants = graph.constants()
         self._types = graph.types()
+        self._unclear = graph.unclear
         self._opset = opset_of(graph.model)
 
     def folds(self, node: Any) -> bool:
@@ -100,7 +101,7 @@ class _Folding:
     def _of_shape(self, node: Any) -> tuple[Array, ...] | None:
         """Operators that ask for the shape of their input, not for its values."""
         kind = self._types.get(node.input[0])
-        if kind is None or kind.shape is None:
+        if kind is None or kind.shape is None or node.input[0] in self._unclear:
             return None
         if node.op_type == "EyeLike" and prod(kind.shape) > _SMALL:
             return None

@@ -24,13 +24,15 @@ _LARGE = 4096
 @define
 class OnnxGraph:
     """A model without its large constants, which `aside` has by name; `inputs` are the names of its own.
-    `reasons` say why an operator, by the name of its first result, could not be brought to others.
+    `reasons` say why an operator, by the name of its first result, could not be brought to others; `unclear`
+    are tensors with extents that may be larger than what is there (`bounded`).
     """
 
     model: Any
     inputs: tuple[str, ...]
     aside: dict[str, Any] = field(factory=dict)
     reasons: dict[str, str] = field(factory=dict)
+    unclear: set[str] = field(factory=set)
 
     @classmethod
     def of(cls, model: Any) -> "OnnxGraph":

@@ -3,7 +3,7 @@
 Functions are inlined, open dimensions fixed, shapes inferred, constants folded, branches and loops of known
 course opened, operators brought to one version; operators that no converter knows, but ONNX defines by
 others, become these. Operators that pass their input on, or whose results are not read, are removed. Padding
-is stated in numbers.
+is stated in numbers. Results whose size depends on values have their largest size, and a count.
 """
 
 from collections.abc import Callable
@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from target_arch.plan.inputs.shapes import InputShapes
+from target_arch.relax.readers.onnx.rewriting.bounded.sources import forget_sizes
+from target_arch.relax.readers.onnx.rewriting.bounded.walk import bound_results
 from target_arch.relax.readers.onnx.rewriting.classical import without_classical
 from target_arch.relax.readers.onnx.rewriting.cleaning import clean
 from target_arch.relax.readers.onnx.rewriting.contributed import declare_outputs, without_contributed
@@ -36,26 +38,30 @@ def normal_form(
     without_contributed(graph)
     fix_inputs(path, graph, wanted)
     state_defaults(graph, is_known)
+    forget_sizes(graph)
     _settle(path, graph, wanted)
     raise_opset(graph)
-    _settle(path, graph, wanted)
+    _settle(path, graph, wanted, bounds=True)
     state_defaults(graph, is_known)
     while expand_operators(graph, is_known):
         state_defaults(graph, is_known)
-        _settle(path, graph, wanted)
+        _settle(path, graph, wanted, bounds=True)
     state_padding(graph)
     return graph
 
 
-def _settle(path: Path, graph: OnnxGraph, wanted: InputShapes) -> None:
-    """Infer, fold, open and clean until nothing more follows. Every round takes an operator away, of this
-    graph or of one inside, unrolls one of its loops, or learns the shape of a tensor, so it ends.
+def _settle(path: Path, graph: OnnxGraph, wanted: InputShapes, *, bounds: bool = False) -> None:
+    """Infer, fold, open and clean until nothing more follows, and with `bounds` give results their largest
+    size: before extents are folded, of which some are counts. Every round takes an operator away, of this
+    graph or of one inside, unrolls one of its loops, learns the shape of a tensor, or gives one a bound, so
+    it ends.
     """
     changed = True
     while changed:
         infer_shapes(path, graph, wanted)
         changed = declare_outputs(graph)
         changed = without_fused(graph) or changed
+        changed = (bounds and bound_results(graph)) or changed
         changed = without_classical(graph) or changed
         changed = fold_constants(graph) or changed
         changed = open_control_flow(graph) or changed
