@@ -191,12 +191,15 @@ class Bundle:
         seed: int = 0,
         layers: bool = False,
         inputs: str | Path | None = None,
+        expected: str | Path | None = None,
+        labels: str | Path | None = None,
         input_ranges: Mapping[str, tuple[float, float]] | None = None,
     ) -> "dict[str, Verification]":
         """Compare it with the references of its models (files or in memory, by name, or the only one);
         the result of each model by its name. Inputs are random, of those in `input_ranges` from the lowest to
         the highest value; or the first `count` frames that are recorded in `inputs`, a file or folder as of
-        `verify --inputs`. `layers` as `verify --layers`: of a bundle that a `Compilation` gave.
+        `verify --inputs`, with outputs that are `expected`, and `labels`. `layers` as `verify --layers`: of a
+        bundle that a `Compilation` gave.
         Raises as `run.verify_models` does.
         """
         from target_arch.run.verification.inputs import CallersInputs
@@ -204,7 +207,6 @@ class Bundle:
         if count < 1 or seed < 0:
             text = f"`count` is at least 1 and `seed` at least 0, not {count} and {seed}"
             raise refusal("bad-keyword", "options", text)
-        recorded = None if inputs is None else Path(inputs)
         with ExitStack() as files:
             several = models if isinstance(models, Mapping) else {None: models}
             there = {name: files.enter_context(model_file(model)) for name, model in several.items()}
@@ -214,7 +216,12 @@ class Bundle:
                 count=count,
                 seed=seed,
                 operators=self._operators(always=layers),
-                inputs=CallersInputs(recorded=recorded, ranges=dict(input_ranges or {})),
+                inputs=CallersInputs(
+                    recorded=_path(inputs),
+                    expected=_path(expected),
+                    labels=_path(labels),
+                    ranges=dict(input_ranges or {}),
+                ),
                 rtl=self.rtl,
                 firmware=self.firmware,
             )
@@ -226,6 +233,10 @@ class Bundle:
             return None
         message = "operators are compared as they were compiled, a bundle alone has only their C"
         raise refusal("no-operators", self.directory, message, "compile again, with the same options")
+
+
+def _path(place: str | Path | None) -> Path | None:
+    return None if place is None else Path(place)
 
 
 def packed(executable: "Executable", inputs: Arrays | Sequence[Array], place: str) -> bytes:

@@ -11,14 +11,13 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from target_arch.diagnostics import DiagnosticError, listed, refusal
+from target_arch.diagnostics import listed, refusal
 from target_arch.plan.manifest.model import TensorEntry
 from target_arch.plan.model import file_name
+from target_arch.run.execute.labels import LABELS, classes_of, require_class
 from target_arch.run.execute.tensors import checked_tensor, read_archive, read_array
 from target_arch.run.references.reference import Frame, Input
 
-LABELS = "labels"
-"""The array of an `.npz` file that has the labels, where no input is called so."""
 Array = NDArray[Any]
 
 
@@ -54,7 +53,7 @@ def read_frames(place: Path, labels: Path | None, inputs: Sequence[Input]) -> La
         frames=tuple(
             tuple(np.ascontiguousarray(one) for one in frame) for frame in zip(*stacks, strict=True)
         ),
-        labels=None if known is None else _classes(known, counts[0], place if labels is None else labels),
+        labels=None if known is None else classes_of(known, counts[0], place if labels is None else labels),
     )
 
 
@@ -101,24 +100,7 @@ def _entry(one: Input) -> TensorEntry:
     return TensorEntry(name=one.name, dtype=str(one.dtype), shape=one.shape, bytes=count, buffer="")
 
 
-def _classes(labels: Array, count: int, place: Path) -> tuple[int, ...]:
-    flat = labels.reshape(-1) if labels.ndim == 2 and 1 in labels.shape else labels
-    if flat.ndim != 1 or flat.dtype.kind not in "iu" or (flat < 0).any():
-        has = f"{labels.dtype}{list(labels.shape)}"
-        message = f"labels are one class for each frame, counted from 0; given is {has}"
-        raise refusal("wrong-labels", place, message, None)
-    if len(flat) != count:
-        raise refusal("wrong-labels", place, f"there are {len(flat):,} labels for {count:,} frames", None)
-    return tuple(map(int, flat))
-
-
 def require_classes(data: LabelledFrames, outputs: Frame) -> None:
     """DiagnosticError where the first of a frame's outputs has no element for a label."""
-    highest = max(data.labels or (0,))
-    if data.labels is not None and highest >= outputs[0].size:
-        raise _no_class(highest, outputs[0].size)
-
-
-def _no_class(label: int, classes: int) -> DiagnosticError:
-    message = f"label {label:,} is no class: the first output has {classes:,} elements"
-    return refusal("wrong-labels", "labels", message, "classes are counted from 0, an element of it for each")
+    if data.labels is not None:
+        require_class(max(data.labels, default=0), outputs[0])

@@ -10,6 +10,7 @@ import numpy as np
 from attrs import field, frozen
 
 from target_arch.quantize.data import LabelledFrames
+from target_arch.run.execute.labels import named_class
 from target_arch.run.references.reference import Frame
 
 Answer = Callable[[Frame], Frame]
@@ -56,7 +57,7 @@ class Judge:
         if self.data.labels is None:
             return None
         pairs = zip(answers, self.data.labels, strict=True)
-        return sum(int(np.argmax(outputs[0])) == label for outputs, label in pairs) / len(answers)
+        return sum(named_class(outputs) == label for outputs, label in pairs) / len(answers)
 
 
 def _share(values: Sequence[np.ndarray], expected: Sequence[np.ndarray]) -> float:

@@ -51,7 +51,14 @@ from target_arch.plan.manifest.operators import (
     ShareEntry,
     SliceEntry,
 )
-from target_arch.plan.manifest.verification import FloatsEntry, LayerEntry, LayersEntry, VerificationEntry
+from target_arch.plan.manifest.verification import (
+    AccuracyEntry,
+    ExpectedEntry,
+    FloatsEntry,
+    LayerEntry,
+    LayersEntry,
+    VerificationEntry,
+)
 from target_arch.plan.manifest.weights import WeightEntry, WeightsFileEntry
 from target_arch.plan.memory import BufferKind
 from target_arch.soc.schema.records import key_table
@@ -99,6 +106,8 @@ PARTS: dict[str, Any] = {
     "### `steps[]`": StepEntry,
     "### `verification`": VerificationEntry,
     "### `verification.floats`": FloatsEntry,
+    "### `verification.expected`": ExpectedEntry,
+    "### `verification.accuracy`": AccuracyEntry,
     "### `verification.layers`": LayersEntry,
     "### `verification.layers.layers[]`": LayerEntry,
 }

@@ -413,7 +413,16 @@ def _verify(to: ArgumentParser) -> None:
     to.add_argument(
         "--inputs", type=Path, metavar="PLACE",
         help="recorded inputs instead of random ones: an .npz file with an array for each input, or a folder "
-        "with an .npy file for each; frames are the first dimension",
+        "with an .npy file for each; frames are the first dimension. Outputs there are expected ones",
+    )  # fmt: skip
+    to.add_argument(
+        "--expected", type=Path, metavar="PLACE",
+        help="the outputs of these inputs, of which all or some are recorded likewise",
+    )  # fmt: skip
+    to.add_argument(
+        "--labels", type=Path, metavar="FILE.npy",
+        help="the class of each of these inputs: prints the accuracy, beside the reference's; also the array "
+        "`labels` of the .npz file",
     )  # fmt: skip
     to.add_argument(
         "--input-range", action="append", default=[], metavar="NAME=LOW:HIGH",

@@ -148,6 +148,8 @@ def verify(options: argparse.Namespace) -> int:
             seed=options.seed,
             layers=options.layers,
             inputs=options.inputs,
+            expected=options.expected,
+            labels=options.labels,
             input_ranges=input_ranges(options.input_range),
         )
     _say(results, options)

@@ -63,6 +63,27 @@ class FloatsEntry:
 
 
 @frozen(kw_only=True)
+class ExpectedEntry:
+    """The comparison with outputs that are recorded beside the inputs."""
+
+    outputs: Annotated[int, "output tensors compared"]
+    equal: Annotated[int, "those that agree in every bit"]
+    largest: Annotated[float, "the largest difference of one element, in steps as those of the reference"]
+    of_reference: Annotated[float, "the largest difference of the reference from them, likewise"]
+    wrong: Annotated[int, "elements that break the rule"] = 0
+    first_wrong: Annotated[str, "the first of them, both values, and the rule that it breaks"] = ""
+
+
+@frozen(kw_only=True)
+class AccuracyEntry:
+    """How often the class that the first output names is the label of a frame."""
+
+    frames: Annotated[int, "frames with a label"]
+    right: Annotated[int, "those whose label the model finds"]
+    of_reference: Annotated[int, "those whose label the reference finds"]
+
+
+@frozen(kw_only=True)
 class VerificationEntry:
     """The comparison of a model with its reference."""
 
@@ -88,6 +109,8 @@ class VerificationEntry:
     ] = None
     wrong: Annotated[int, "elements that break the rule"] = 0
     first_wrong: Annotated[str, "the first of them, both values, and the rule that it breaks"] = ""
+    expected: Annotated[ExpectedEntry | None, "where outputs are recorded beside inputs", WHERE_THERE] = None
+    accuracy: Annotated[AccuracyEntry | None, "where frames have labels", WHERE_THERE] = None
     self_test: Annotated[str, "`passed`, `failed` or `absent`"]
     layers: Annotated[LayersEntry | None, "every operator by itself; null where they were not compared"] = (
         None
@@ -104,4 +127,5 @@ class VerificationEntry:
     def _passed(self) -> bool:
         by_operator = self.layers is None or self.layers.passed
         alike = self.in_flight in (None, self.frames)
-        return not self.wrong and by_operator and alike and self.self_test != "failed"
+        met = self.expected is None or not self.expected.wrong
+        return not self.wrong and by_operator and alike and met and self.self_test != "failed"

@@ -21,15 +21,15 @@ _LAYOUTS = {(0, 2, 3, 1): ("NCHW", "NHWC"), (0, 3, 1, 2): ("NHWC", "NCHW")}
 _MOST_AXES = 6
 
 
-def checked_tensor(value: Array, tensor: TensorEntry, place: str) -> Array:
-    """The array, which is an input as a manifest describes it. DiagnosticError where its shape or type is
-    another one.
+def checked_tensor(value: Array, tensor: TensorEntry, place: str, kind: str = "input") -> Array:
+    """The array, which is an input, or a tensor of another `kind`, as a manifest describes it.
+    DiagnosticError where its shape or type is another one.
     """
     has, takes = f"{value.dtype}{list(value.shape)}", f"{tensor.dtype}{list(tensor.shape)}"
     if has == takes:
         return value
     hint = _type_hint(value, tensor) or _shape_hint(value.shape, tensor.shape)
-    raise refusal("wrong-input", place, f"input `{tensor.name}` is {takes}, given is {has}", hint)
+    raise refusal("wrong-input", place, f"{kind} `{tensor.name}` is {takes}, given is {has}", hint)
 
 
 def read_tensor(path: Path, tensor: TensorEntry) -> Array:

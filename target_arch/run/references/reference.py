@@ -85,7 +85,8 @@ class Reference:
     `varied` answers a frame with the model's real constants changed in the last digit, at random by a seed;
     None where it cannot.
 
-    `recorded` are frames of the caller's, in place of random ones.
+    `recorded` are frames of the caller's, in place of random ones, `expected` the outputs that these should
+    have, None for an output of which nothing is recorded, `labels` their classes.
     """
 
     name: str
@@ -103,6 +104,8 @@ class Reference:
     reals: tuple[bool, ...] = ()
     varied: Callable[[Frame, int], Frame] | None = field(default=None, repr=False)
     recorded: tuple[Frame, ...] = field(default=(), repr=False)
+    expected: tuple[tuple[Array | None, ...], ...] = field(default=(), repr=False)
+    labels: tuple[int, ...] = field(default=(), repr=False)
 
     @property
     def limits(self) -> tuple[float, ...]:

@@ -7,13 +7,12 @@ from types import MappingProxyType
 import numpy as np
 from attrs import evolve, frozen
 
-from target_arch.diagnostics import DiagnosticError, listed, name_hint, refusal
+from target_arch.diagnostics import name_hint, refusal
 from target_arch.emit.bundle_name import qualified
 from target_arch.plan.manifest.bundle import Manifest
 from target_arch.plan.manifest.model import ModelEntry, TensorEntry
-from target_arch.plan.model import file_name
-from target_arch.run.execute.tensors import Array, checked_tensor, read_archive, read_array
-from target_arch.run.references.reference import Frame, Input, Reference
+from target_arch.run.references.reference import Input, Reference
+from target_arch.run.verification.recorded import RecordedPlaces, read_record
 
 NO_RANGES: Mapping[str, tuple[float, float]] = MappingProxyType({})
 
@@ -21,11 +20,15 @@ NO_RANGES: Mapping[str, tuple[float, float]] = MappingProxyType({})
 @frozen(kw_only=True)
 class CallersInputs:
     """`recorded` is an `.npz` file with an array for each input by its name, or a folder with an `.npy` file
-    for each; arrays have one dimension more than the input, the frames, or are of one frame. `ranges` are
-    the lowest and highest random value of inputs. Of several models, names are `MODEL.INPUT`.
+    for each; arrays have one dimension more than the input, the frames, or are of one frame. `expected` has
+    arrays of outputs likewise, all or some, `labels` is an `.npy` file with the class of each frame; both may
+    be in the archive of the inputs, the latter as `labels`. `ranges` are the lowest and highest random value
+    of inputs. Of several models, names are `MODEL.INPUT`.
     """
 
     recorded: Path | None = None
+    expected: Path | None = None
+    labels: Path | None = None
     ranges: Mapping[str, tuple[float, float]] = NO_RANGES
 
     def applied(
@@ -33,20 +36,27 @@ class CallersInputs:
     ) -> dict[str, Reference]:
         """The references with these inputs; of recorded frames the first `count`.
 
-        DiagnosticError for a name that no model has, for arrays of other shapes or types, and for different
-        numbers of frames.
+        DiagnosticError for a name that no model has, for arrays of other shapes or types, for different
+        numbers of frames, and for outputs or labels without inputs.
         """
         models = {model.name: _tensors(model, len(manifest.models)) for model in manifest.models}
         _require_known(self.ranges, [each.name for tensors in models.values() for each in tensors])
         found = {name: self._ranged(references[name], tensors) for name, tensors in models.items()}
         if self.recorded is None:
+            _require_no_results(self.expected, self.labels)
             return found
-        arrays = _arrays(self.recorded, [each for tensors in models.values() for each in tensors])
-        if len({len(array) for array in arrays.values()}) > 1:
-            said = ", ".join(f"`{name}` has {len(array)}" for name, array in arrays.items())
-            raise refusal("wrong-input", self.recorded, f"inputs have different numbers of frames: {said}")
+        outputs = {model.name: _outputs(model, len(manifest.models)) for model in manifest.models}
+        places = RecordedPlaces(inputs=self.recorded, expected=self.expected, labels=self.labels)
+        record = read_record(places, _every(models), _every(outputs))
+        if record.labels and len(models) > 1:
+            raise refusal("wrong-labels", "labels", "labels are of one model, and there are several", None)
         return {
-            name: evolve(found[name], recorded=_frames([arrays[each.name] for each in tensors])[:count])
+            name: evolve(
+                found[name],
+                recorded=record.frames([each.name for each in tensors])[:count],
+                expected=record.expected([each.name for each in outputs[name]])[:count],
+                labels=record.labels[:count],
+            )
             for name, tensors in models.items()
         }
 
@@ -66,6 +76,22 @@ class CallersInputs:
         return evolve(one, low=low, high=high)
 
 
+def _require_no_results(*places: Path | None) -> None:
+    for place in places:
+        if place is not None:
+            text = "there are no recorded inputs that it belongs to"
+            raise refusal("wrong-input", place, text, "give recorded inputs, too")
+
+
+def _every(tensors: Mapping[str, Sequence[TensorEntry]]) -> list[TensorEntry]:
+    return [each for of_model in tensors.values() for each in of_model]
+
+
+def _outputs(model: ModelEntry, models: int) -> list[TensorEntry]:
+    """As `_tensors`, the outputs."""
+    return [evolve(each, name=qualified(model.name, each.name, models)) for each in model.outputs]
+
+
 def _tensors(model: ModelEntry, models: int) -> list[TensorEntry]:
     """The inputs of a model, by the names that they have in the bundle."""
     return [evolve(each, name=qualified(model.name, each.name, models)) for each in model.inputs]
@@ -76,43 +102,3 @@ def _require_known(names: Mapping[str, object], known: Sequence[str]) -> None:
         if name not in known:
             hint = name_hint(name, known, "inputs are")
             raise refusal("wrong-range", "input ranges", f"there is no input `{name}`", hint)
-
-
-def _arrays(place: Path, tensors: Sequence[TensorEntry]) -> dict[str, Array]:
-    """The array of every input, whose first dimension is the frames."""
-    arrays = _in_folder(place, tensors) if place.is_dir() else read_archive(place, "recorded inputs are")
-    names = [tensor.name for tensor in tensors]
-    if sorted(arrays) != sorted(names):
-        raise refusal("wrong-input", place, f"the inputs are {listed(names)}; given are {listed(arrays)}")
-    return {tensor.name: _stacked(arrays[tensor.name], tensor, place) for tensor in tensors}
-
-
-def _in_folder(place: Path, tensors: Sequence[TensorEntry]) -> dict[str, Array]:
-    files = {tensor.name: place / f"{file_name(tensor.name)}.npy" for tensor in tensors}
-    missing = [path.name for path in files.values() if not path.is_file()]
-    if missing:
-        raise refusal("wrong-input", place, f"the folder has no {listed(missing)}")
-    return {name: read_array(path) for name, path in files.items()}
-
-
-def _stacked(array: Array, tensor: TensorEntry, place: Path) -> Array:
-    """The array with a dimension of frames; a leading batch of one may be that dimension."""
-    shape = tensor.shape
-    if array.shape == shape:
-        array = array[np.newaxis]
-    elif array.ndim == len(shape) and shape[:1] == (1,) and len(array) > 1:
-        array = array[:, np.newaxis]
-    if array.ndim != len(shape) + 1 or not len(array):
-        raise _unlike(array, tensor, place)
-    checked_tensor(array[0], tensor, str(place))
-    return array
-
-
-def _unlike(array: Array, tensor: TensorEntry, place: Path) -> DiagnosticError:
-    takes = f"{tensor.dtype}{list(tensor.shape)}"
-    message = f"input `{tensor.name}` is {takes}, given is {array.dtype}{list(array.shape)}"
-    return refusal("wrong-input", place, message, "put a dimension of frames before those of the input")
-
-
-def _frames(arrays: Sequence[Array]) -> tuple[Frame, ...]:
-    return tuple(tuple(np.ascontiguousarray(each) for each in frame) for frame in zip(*arrays, strict=True))

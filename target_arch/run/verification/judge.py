@@ -6,9 +6,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError
-from target_arch.plan.manifest.verification import FloatsEntry
+from target_arch.plan.manifest.verification import AccuracyEntry, ExpectedEntry, FloatsEntry
+from target_arch.run.execute.labels import named_class, require_class
 from target_arch.run.references import rounding
-from target_arch.run.references.reference import FLOAT_RELATIVE, Frame, Reference, differences, spread
+from target_arch.run.references.reference import (
+    FLOAT_RELATIVE,
+    Array,
+    Frame,
+    Reference,
+    differences,
+    spread,
+)
 from target_arch.run.references.rounding import ROUNDING_RULE, STEPS_RULE
 from target_arch.run.verification.faults import faults
 from target_arch.run.verification.result import Verification
@@ -58,8 +66,62 @@ def judged(
         floats=_floats(reference, ours, answers, limits, real) if mixed else None,
         wrong=sum(fault.elements for fault in wrong),
         first_wrong=wrong[0].said(names) if wrong else "",
+        expected=_expected(reference, ours, answers, limits, names),
+        accuracy=_accuracy(reference, ours, answers),
         self_test={None: "absent", True: "passed", False: "failed"}[own],
     )
+
+
+def _expected(
+    reference: Reference,
+    ours: Sequence[Frame],
+    answers: Sequence[tuple[Frame, ...]],
+    limits: Sequence[float],
+    names: Sequence[str],
+) -> ExpectedEntry | None:
+    """The comparison with the recorded outputs, by the rule of the reference's; None where there are none."""
+    if not reference.expected:
+        return None
+    wanted = [_completed(frame, mine) for frame, mine in zip(reference.expected, ours, strict=True)]
+    theirs = [first for first, *_ in answers]
+    single = [(frame,) for frame in wanted]
+    wrong = faults(reference, ours, single, limits)
+    given = [number for number, value in enumerate(reference.expected[0]) if value is not None]
+    equal = sum(
+        mine[number].tobytes() == right[number].tobytes()
+        for mine, right in zip(ours, wanted, strict=True)
+        for number in given
+    )
+    against = [_completed(frame, answer) for frame, answer in zip(reference.expected, theirs, strict=True)]
+    return ExpectedEntry(
+        outputs=len(given) * len(wanted),
+        equal=equal,
+        largest=_largest(reference, ours, single, given),
+        of_reference=_largest(reference, theirs, [(frame,) for frame in against], given),
+        wrong=sum(fault.elements for fault in wrong),
+        first_wrong=wrong[0].said(names).replace("the reference has", "the record has") if wrong else "",
+    )
+
+
+def _completed(frame: Sequence[Array | None], otherwise: Frame) -> Frame:
+    """The recorded outputs of a frame, and the given ones in place of those that are not recorded."""
+    return tuple(own if one is None else one for one, own in zip(frame, otherwise, strict=True))
+
+
+def _accuracy(
+    reference: Reference, ours: Sequence[Frame], answers: Sequence[tuple[Frame, ...]]
+) -> AccuracyEntry | None:
+    """How many labels are found; None without labels. DiagnosticError where there is no such class."""
+    labels = reference.labels
+    if not labels:
+        return None
+    require_class(max(labels), answers[0][0][0])
+    theirs = [first for first, *_ in answers]
+    mine, right = (
+        sum(named_class(outputs) == label for outputs, label in zip(frames, labels, strict=True))
+        for frames in (ours, theirs)
+    )
+    return AccuracyEntry(frames=len(labels), right=mine, of_reference=right)
 
 
 def _floats(

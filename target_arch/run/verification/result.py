@@ -38,6 +38,8 @@ class Verification(VerificationEntry):
                 f"  largest difference  {self.largest:g}{self._allowed()}",
                 *(() if self.floats is None else (_of_floats(self.floats),)),
                 *self._faults(),
+                *self._expected(),
+                *self._accuracy(),
                 *self._in_flight(),
                 f"  self-test           {self.self_test}",
                 *(() if self.layers is None else (f"  operators           {summary(self.layers)}",)),
@@ -67,6 +69,23 @@ class Verification(VerificationEntry):
         if not self.wrong:
             return ()
         return (f"  wrong elements      {self.wrong:,}", f"  first wrong         {self.first_wrong}")
+
+    def _expected(self) -> tuple[str, ...]:
+        found = self.expected
+        if found is None:
+            return ()
+        equal = f"{found.equal} of {found.outputs} outputs bit-equal"
+        largest = f"largest difference {found.largest:g}, of the reference {found.of_reference:g}"
+        wrong = () if not found.wrong else (f"{'':22}{found.wrong:,} wrong, first {found.first_wrong}",)
+        return (f"  expected outputs    {equal}, {largest}", *wrong)
+
+    def _accuracy(self) -> tuple[str, ...]:
+        found = self.accuracy
+        if found is None:
+            return ()
+        of = f" of {found.frames} frames"
+        shares = [f"{count / found.frames:.2%}" for count in (found.right, found.of_reference)]
+        return (f"  accuracy            {shares[0]}, of the reference {shares[1]},{of}",)
 
     def _mode(self) -> str:
         return f" ({self.equal_to})" if self.equal_to else ""

@@ -88,7 +88,7 @@ def test_what_is_not_the_models(model: Path, bundle: Bundle, tmp_path: Path) -> 
     )
     np.savez(place, **{"x": np.zeros((5, 2, 3), np.float32), "a_b": np.zeros((4, 2, 3), np.float32)})
     assert refused(model, bundle, place) == (
-        f"{place}: error: inputs have different numbers of frames: `x` has 5, `a_b` has 4 [wrong-input]"
+        f"{place}: error: arrays have different numbers of frames: `x` has 5, `a_b` has 4 [wrong-input]"
     )
     np.savez(place, **{"x": np.zeros(6, np.float32), "a_b": np.zeros(6, np.float32)})
     assert refused(model, bundle, place) == (
@@ -122,3 +122,88 @@ def test_ranges_that_are_none(
     options = [word for each in given for word in ("--input-range", each)]
     assert main(["verify", str(model), "--bundle", str(bundle.directory), *options]) == 2
     assert capsys.readouterr().err.startswith(said)
+
+
+def expected(
+    values: dict[str, np.ndarray[tuple[int, ...], np.dtype[np.float32]]],
+) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+    return values["x"] * values["a_b"]
+
+
+@pytest.mark.parametrize("where", ["archive", "beside", "folder"])
+def test_outputs_that_are_recorded_beside_inputs(
+    where: str, model: Path, bundle: Bundle, tmp_path: Path, capsys: Capture
+) -> None:
+    inputs, place, options = arrays(4, 2, 3), tmp_path / "frames.npz", []
+    outputs = expected(inputs)
+    if where == "archive":
+        np.savez(place, **inputs, y=outputs)
+    else:
+        np.savez(place, **inputs)
+        other = tmp_path / "outputs"
+        other.mkdir()
+        np.save(other / "y.npy", outputs)
+        np.savez(tmp_path / "outputs.npz", y=outputs)
+        options = ["--expected", str(other if where == "folder" else tmp_path / "outputs.npz")]
+    out = verified(capsys, model, bundle, "--inputs", str(place), *options)
+    said = "4 of 4 outputs bit-equal, largest difference 0, of the reference 0\n"
+    assert f"\n  expected outputs    {said}" in out
+    outputs[2, 1, 0] += 10
+    np.savez(place, **inputs, y=outputs)
+    assert main(["verify", str(model), "--bundle", str(bundle.directory), "--inputs", str(place)]) == 1
+    out = capsys.readouterr().out
+    assert out.startswith("verification FAILED\n")
+    assert "expected outputs    3 of 4 outputs bit-equal, largest difference 10, of the reference 10\n" in out
+    values = f"{outputs[2, 1, 0] - 10:.9g} where the record has {outputs[2, 1, 0]:.9g}"
+    assert f"1 wrong, first `y`[0, 1, 0] of frame 2: {values}: 10 apart, " in out
+
+
+def test_labels_give_accuracy(model: Path, bundle: Bundle, tmp_path: Path, capsys: Capture) -> None:
+    inputs, place = arrays(4, 2, 3), tmp_path / "frames.npz"
+    labels = np.argmax(expected(inputs).reshape(4, -1), axis=1)
+    labels[0] = (labels[0] + 1) % 6
+    np.savez(place, **inputs, labels=labels)
+    out = verified(capsys, model, bundle, "--inputs", str(place))
+    assert "\n  accuracy            75.00%, of the reference 75.00%, of 4 frames\n" in out
+    np.savez(place, **inputs)
+    np.save(tmp_path / "labels.npy", labels)
+    options = ["--inputs", str(place), "--labels", str(tmp_path / "labels.npy"), "--count=2", "--format=json"]
+    found = json.loads(verified(capsys, model, bundle, *options))["product"]
+    assert found["accuracy"] == {"frames": 2, "right": 1, "of_reference": 1}
+
+
+def test_results_that_are_not_the_models(model: Path, bundle: Bundle, tmp_path: Path) -> None:
+    inputs, place = arrays(4, 2, 3), tmp_path / "frames.npz"
+
+    def refusal(**how: Path) -> str:
+        with pytest.raises(DiagnosticError) as fault:
+            bundle.verify(model, **how)  # type: ignore[arg-type]
+        return str(fault.value)
+
+    np.savez(place, **inputs, y=np.zeros((4, 3, 2), np.float32))
+    assert refusal(inputs=place) == (
+        f"{place}: error: output `y` is float32[1, 2, 3], given is float32[1, 3, 2] [wrong-input]\n"
+        "hint: the model takes the axes in another order: `array.transpose(0, 2, 1)`"
+    )
+    np.savez(place, **inputs, y=np.zeros((5, 2, 3), np.float32))
+    assert refusal(inputs=place) == (
+        f"{place}: error: arrays have different numbers of frames: `x` has 4, `a_b` has 4, `y` has 5 "
+        "[wrong-input]"
+    )
+    np.savez(place, **inputs, labels=np.arange(3))
+    assert refusal(inputs=place) == (f"{place}: error: there are 3 labels for 4 frames [wrong-labels]")
+    np.savez(place, **inputs, labels=np.array([0, 1, 2, 6]))
+    assert refusal(inputs=place) == (
+        "labels: error: label 6 is no class: the first output has 6 elements [wrong-labels]\n"
+        "hint: classes are counted from 0, an element of it for each"
+    )
+    assert refusal(labels=place) == (
+        f"{place}: error: there are no recorded inputs that it belongs to [wrong-input]\n"
+        "hint: give recorded inputs, too"
+    )
+    np.savez(place, **inputs)
+    other = tmp_path / "others.npz"
+    np.savez(other, z=np.zeros((4, 2, 3), np.float32))
+    assert refusal(inputs=place, expected=other) == (
+        f"{other}: error: the outputs are `y`; given are `z` [wrong-input]"
+    )

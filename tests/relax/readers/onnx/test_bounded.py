@@ -16,7 +16,7 @@ from target_arch.relax.importer import import_model
 
 CONSTANTS = """
 float[4] row = {1, -2, 3, -4}, float[1,4] line = {1, 2, 3, 4}, float[4,3] w = {1,2,3,4,5,6,7,8,9,10,11,12},
-float[3] bias = {1, 2, 3}, float[2,4] two = {9, 8, 7, 6, 5, 4, 3, 2}, float half = {0.5}, float least = {-0.5},
+float[3] bias = {1, 2, 3}, float[2,4] two = {9,8,7,6,5,4,3,2}, float half = {0.5}, float least = {-0.5},
 int64[1] k0 = {0}, int64[1] k1 = {1}, int64[1] k2 = {2}, int64[1] k3 = {3}, int64[1] last = {-1},
 int64[1] far = {9223372036854775807}, int64 zero = {0}, int64 one = {1}, int64[2] wide = {-1, 2},
 int64[2] rows = {-1, 4}, int64[1] flat = {-1}, int64[2] twice = {1, 2}, int64[4] pads = {0, 1, 0, 2},
