@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
 from attrs import evolve, field, frozen
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from target_arch import run
 from target_arch.api import views
 from target_arch.api.model_file import Model, model_file
-from target_arch.api.option_types import typed_arguments
+from target_arch.api.option_types import require_options
 from target_arch.api.shown import Shown
 from target_arch.diagnostics import DiagnosticError, listed, refusal
 from target_arch.plan.lowered import Lowered
@@ -36,6 +36,25 @@ __all__ = ["Bundle", "Verification"]
 
 Array = NDArray[Any]
 Arrays = Mapping[str, Array]
+
+
+class VerifyOptions(TypedDict, total=False):
+    """The options of `Bundle.verify`."""
+
+    count: int
+    """The most inputs; 50 without it."""
+    seed: int
+    """Of random inputs."""
+    layers: bool
+    """Whether operators are compared one by one, too; of a bundle that a `Compilation` gave."""
+    inputs: str | Path | None
+    """Recorded inputs, a file or folder as of `verify --inputs`."""
+    expected: str | Path | None
+    """The outputs that these should have, where they are not with them."""
+    labels: str | Path | None
+    """The file with the class of each of these."""
+    input_ranges: Mapping[str, tuple[float, float]] | None
+    """The lowest and the highest random value of inputs by name."""
 
 
 @frozen(kw_only=True, repr=False)
@@ -182,28 +201,17 @@ class Bundle:
         """
         replace_weights(self.directory, files)
 
-    @typed_arguments
     def verify(
-        self,
-        models: Model | Mapping[str, Model],
-        *,
-        count: int = 50,
-        seed: int = 0,
-        layers: bool = False,
-        inputs: str | Path | None = None,
-        expected: str | Path | None = None,
-        labels: str | Path | None = None,
-        input_ranges: Mapping[str, tuple[float, float]] | None = None,
+        self, models: Model | Mapping[str, Model], **options: Unpack[VerifyOptions]
     ) -> "dict[str, Verification]":
         """Compare it with the references of its models (files or in memory, by name, or the only one);
-        the result of each model by its name. Inputs are random, of those in `input_ranges` from the lowest to
-        the highest value; or the first `count` frames that are recorded in `inputs`, a file or folder as of
-        `verify --inputs`, with outputs that are `expected`, and `labels`. `layers` as `verify --layers`: of a
-        bundle that a `Compilation` gave.
-        Raises as `run.verify_models` does.
+        the result of each model by its name. Raises as `run.verify_models` does, and for options of other
+        types.
         """
         from target_arch.run.verification.inputs import CallersInputs
 
+        require_options(options, VerifyOptions)
+        count, seed = options.get("count", 50), options.get("seed", 0)
         if count < 1 or seed < 0:
             text = f"`count` is at least 1 and `seed` at least 0, not {count} and {seed}"
             raise refusal("bad-keyword", "options", text)
@@ -215,12 +223,12 @@ class Bundle:
                 self.directory,
                 count=count,
                 seed=seed,
-                operators=self._operators(always=layers),
+                operators=self._operators(always=options.get("layers", False)),
                 inputs=CallersInputs(
-                    recorded=_path(inputs),
-                    expected=_path(expected),
-                    labels=_path(labels),
-                    ranges=dict(input_ranges or {}),
+                    recorded=_path(options.get("inputs")),
+                    expected=_path(options.get("expected")),
+                    labels=_path(options.get("labels")),
+                    ranges=dict(options.get("input_ranges") or {}),
                 ),
                 rtl=self.rtl,
                 firmware=self.firmware,
@@ -244,6 +252,9 @@ def packed(executable: "Executable", inputs: Arrays | Sequence[Array], place: st
     wanted = inputs_of(executable.manifest)
     names = [tensor.name for tensor in wanted]
     if not isinstance(inputs, Mapping):
+        if not isinstance(inputs, Sequence):
+            given = type(inputs).__name__
+            raise _wrong(place, f"inputs are arrays by name or in order; given is `{given}`")
         if len(inputs) != len(wanted):
             raise _wrong(place, f"there are {len(wanted)} inputs ({listed(names)}), {len(inputs)} are given")
         inputs = dict(zip(names, inputs, strict=True))
