@@ -111,6 +111,8 @@ def test_arguments_of_other_types_are_diagnostics(model: Path, made: Compilation
         (lambda: target_arch.compile_models(["m.onnx"], "zynq_edge"), "takes `Sequence[tuple[Any"),
         (lambda: target_arch.compile(model, "zynq_edge", targets=["c"]), "has no target_arch `c`"),
         (lambda: made.explain(3), "option `operator` is 3, and takes `str`"),
+        (lambda: bundle.run(None), "inputs are arrays by name or in order; given is `NoneType`"),  # type: ignore[arg-type]
+        (lambda: bundle.run(3), "inputs are arrays by name or in order; given is `int`"),  # type: ignore[arg-type]
     ]
     for call, said in mistakes:
         with pytest.raises(target_arch.DiagnosticError, match=re.escape(said)):

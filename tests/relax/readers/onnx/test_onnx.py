@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import target_arch
 from target_arch.diagnostics import DiagnosticError
 from target_arch.plan.inputs.shapes import InputShapes
 from target_arch.relax.importer import import_model
@@ -493,3 +494,18 @@ def test_a_number_for_more_elements_than_memory_holds(tmp_path: Path) -> None:
     )
     model = import_model(save(product, tmp_path / "m.onnx"))[0]
     assert [model.tensors[name].shape for name in model.operators[0].constants] == [(5,)]
+
+
+def test_many_tensors_are_joined_in_parts(tmp_path: Path) -> None:
+    """A kernel of a concatenation of 60 tensors would have 61 operands."""
+    names = [f"s{number}" for number in range(60)]
+    nodes = [helper.make_node("Split", ["x"], names, axis=1, num_outputs=60)]
+    nodes.append(helper.make_node("Concat", names[::-1], ["y"], axis=1))
+    model = onnx_model(nodes, {"x": (2, 60)}, {"y": (2, 60)})
+    model.opset_import[0].version = 18
+    path = save(model, tmp_path / "m.onnx")
+    found, _ = import_model(path)
+    assert max(len(operator.inputs) for operator in found.operators) == 24
+    bundle = target_arch.compile(path, "mcu_m55").write(tmp_path / "bundle")
+    x = np.arange(120, dtype=np.float32).reshape(2, 60)
+    np.testing.assert_array_equal(bundle.run({"x": x})["y"], x[:, ::-1])

@@ -25,6 +25,7 @@ from target_arch.relax.readers.onnx.rewriting.inputs import fix_inputs
 from target_arch.relax.readers.onnx.rewriting.opset import raise_opset
 from target_arch.relax.readers.onnx.rewriting.padding import state_padding
 from target_arch.relax.readers.onnx.rewriting.shapes import infer_shapes, require_types
+from target_arch.relax.readers.onnx.rewriting.wide_joins import narrow_joins
 
 
 def normal_form(
@@ -47,6 +48,7 @@ def normal_form(
         state_defaults(graph, is_known)
         _settle(path, graph, wanted, bounds=True)
     state_padding(graph)
+    narrow_joins(graph)
     return graph
 
 
