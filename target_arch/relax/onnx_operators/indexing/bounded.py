@@ -1,6 +1,6 @@
 """Results of their largest size with a count: what is there comes first, as the count says.
 
-The operators are those of `readers/onnx/rewriting/bounded`, in our domain.
+The operators are those of `readers/onnx/rewriting/bounded_marks.py`, in our domain.
 """
 
 from collections.abc import Mapping

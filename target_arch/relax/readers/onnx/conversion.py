@@ -21,8 +21,8 @@ from target_arch.relax.readers.foreign import results_of
 from target_arch.relax.readers.frontend import FAILURES
 from target_arch.relax.readers.onnx.loops import looped
 from target_arch.relax.readers.onnx.rewriting.bodies import OWN_DOMAIN
-from target_arch.relax.readers.onnx.rewriting.bounded.results import with_counts
-from target_arch.relax.readers.onnx.rewriting.bounded.sources import BOUNDED_RESULTS
+from target_arch.relax.readers.onnx.rewriting.bounded_results import with_counts
+from target_arch.relax.readers.onnx.rewriting.bounded_sources import BOUNDED_RESULTS
 from target_arch.relax.readers.onnx.rewriting.classical import DOMAIN as CLASSICAL
 from target_arch.relax.readers.onnx.rewriting.contributed import WITHOUT_SCHEMA
 from target_arch.relax.readers.onnx.rewriting.control_flow import Course

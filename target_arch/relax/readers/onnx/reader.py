@@ -16,8 +16,8 @@ from target_arch.relax.readers.onnx.conversion import Known, convert, is_foreign
 from target_arch.relax.readers.onnx.cut import cut_onnx
 from target_arch.relax.readers.onnx.element_types import check_element_types
 from target_arch.relax.readers.onnx.file import loaded
-from target_arch.relax.readers.onnx.rewriting.bounded.marks import BOUNDED
-from target_arch.relax.readers.onnx.rewriting.bounded.results import with_counts
+from target_arch.relax.readers.onnx.rewriting.bounded_marks import BOUNDED
+from target_arch.relax.readers.onnx.rewriting.bounded_results import with_counts
 from target_arch.relax.readers.onnx.rewriting.graph import OnnxGraph, array_of
 from target_arch.relax.readers.onnx.rewriting.normal_form import normal_form
 from target_arch.relax.readers.source import Imported

@@ -25,7 +25,7 @@ _LARGE = 4096
 class OnnxGraph:
     """A model without its large constants, which `aside` has by name; `inputs` are the names of its own.
     `reasons` say why an operator, by the name of its first result, could not be brought to others; `unclear`
-    are tensors with extents that may be larger than what is there (`bounded`).
+    are tensors with extents that may be larger than what is there (`bounded_walk.py`).
     """
 
     model: Any

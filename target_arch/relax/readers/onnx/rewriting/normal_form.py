@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from target_arch.plan.inputs.shapes import InputShapes
-from target_arch.relax.readers.onnx.rewriting.bounded.sources import forget_sizes
-from target_arch.relax.readers.onnx.rewriting.bounded.walk import bound_results
+from target_arch.relax.readers.onnx.rewriting.bounded_sources import forget_sizes
+from target_arch.relax.readers.onnx.rewriting.bounded_walk import bound_results
 from target_arch.relax.readers.onnx.rewriting.classical import without_classical
 from target_arch.relax.readers.onnx.rewriting.cleaning import clean
 from target_arch.relax.readers.onnx.rewriting.contributed import declare_outputs, without_contributed

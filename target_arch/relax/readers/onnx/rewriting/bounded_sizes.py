@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto
 
-from target_arch.relax.readers.onnx.rewriting.bounded.marks import Size, Walk, attribute
+from target_arch.relax.readers.onnx.rewriting.bounded_marks import Size, Walk, attribute
 from target_arch.relax.readers.onnx.rewriting.graph import Array, TensorKind
 from target_arch.relax.site import NotConverted
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from onnx import TensorProto
 
-from target_arch.relax.readers.onnx.rewriting.bounded.extents import (
+from target_arch.relax.readers.onnx.rewriting.bounded_extents import (
     counted_up,
     elements_of,
     extents_of,
@@ -15,8 +15,8 @@ from target_arch.relax.readers.onnx.rewriting.bounded.extents import (
     sliced,
     spread,
 )
-from target_arch.relax.readers.onnx.rewriting.bounded.joining import joined
-from target_arch.relax.readers.onnx.rewriting.bounded.marks import (
+from target_arch.relax.readers.onnx.rewriting.bounded_joining import joined
+from target_arch.relax.readers.onnx.rewriting.bounded_marks import (
     ALONG,
     TWO,
     WHOLE,

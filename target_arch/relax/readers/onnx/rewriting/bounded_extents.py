@@ -5,7 +5,7 @@ from typing import Any
 
 from onnx import TensorProto, helper
 
-from target_arch.relax.readers.onnx.rewriting.bounded.marks import (
+from target_arch.relax.readers.onnx.rewriting.bounded_marks import (
     TWO,
     WHOLE,
     Mark,
@@ -14,7 +14,7 @@ from target_arch.relax.readers.onnx.rewriting.bounded.marks import (
     attribute,
     inner,
 )
-from target_arch.relax.readers.onnx.rewriting.bounded.sizes import clipped, count_of, largest, sizes_of
+from target_arch.relax.readers.onnx.rewriting.bounded_sizes import clipped, count_of, largest, sizes_of
 from target_arch.relax.readers.onnx.rewriting.graph import TensorKind
 from target_arch.relax.site import NotConverted
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from onnx import TensorProto, helper
 
-from target_arch.relax.readers.onnx.rewriting.bounded.marks import TWO, WHOLE, Mark, Walk, axis_of
+from target_arch.relax.readers.onnx.rewriting.bounded_marks import TWO, WHOLE, Mark, Walk, axis_of
 from target_arch.relax.readers.onnx.rewriting.graph import TensorKind
 from target_arch.relax.site import NotConverted
 

@@ -8,7 +8,7 @@ import numpy as np
 from onnx import helper
 
 from target_arch.relax.readers.onnx.rewriting.bodies import OWN_DOMAIN
-from target_arch.relax.readers.onnx.rewriting.bounded.marks import (
+from target_arch.relax.readers.onnx.rewriting.bounded_marks import (
     BOUNDED,
     FILLED,
     WHOLE,
@@ -18,7 +18,7 @@ from target_arch.relax.readers.onnx.rewriting.bounded.marks import (
     attribute,
     axis_of,
 )
-from target_arch.relax.readers.onnx.rewriting.bounded.sizes import clipped, sizes_of
+from target_arch.relax.readers.onnx.rewriting.bounded_sizes import clipped, sizes_of
 from target_arch.relax.readers.onnx.rewriting.graph import ONNX_DOMAINS, OnnxGraph, TensorKind, reads, replace
 from target_arch.relax.site import NotConverted
 

@@ -7,9 +7,9 @@ from attrs import frozen
 from onnx import TensorProto, helper
 
 from target_arch.relax.readers.onnx.rewriting.bodies import OWN_DOMAIN
-from target_arch.relax.readers.onnx.rewriting.bounded.marks import BOUNDED, FILLED, Mark, Walk
-from target_arch.relax.readers.onnx.rewriting.bounded.sources import BOUNDED_RESULTS
-from target_arch.relax.readers.onnx.rewriting.bounded.walk import walked
+from target_arch.relax.readers.onnx.rewriting.bounded_marks import BOUNDED, FILLED, Mark, Walk
+from target_arch.relax.readers.onnx.rewriting.bounded_sources import BOUNDED_RESULTS
+from target_arch.relax.readers.onnx.rewriting.bounded_walk import walked
 from target_arch.relax.readers.onnx.rewriting.cleaning import clean
 from target_arch.relax.readers.onnx.rewriting.graph import (
     ONNX_DOMAINS,

@@ -1,4 +1,11 @@
-"""From the operators whose results have a size that depends on values to those that read them, in order."""
+"""Results whose size depends on values, as arrays of their largest size with a count: from the operators that
+give them to those that read them, in order.
+
+`bounded_marks.py` has the value; sources (`bounded_sources.py`) become operators of ours, rules
+(`bounded_rules.py`, `bounded_extents.py`, `bounded_joining.py`) say which axis of what an operator writes has
+the count of which axis that it reads, `bounded_sizes.py` which extents are counts. `bounded_results.py` ends
+it.
+"""
 
 from typing import Any
 
@@ -6,7 +13,7 @@ import numpy as np
 from onnx import helper
 
 from target_arch.relax.readers.onnx.rewriting.bodies import OWN_DOMAIN
-from target_arch.relax.readers.onnx.rewriting.bounded.marks import (
+from target_arch.relax.readers.onnx.rewriting.bounded_marks import (
     BOUNDED,
     Mark,
     Size,
@@ -14,9 +21,9 @@ from target_arch.relax.readers.onnx.rewriting.bounded.marks import (
     Walk,
     attribute,
 )
-from target_arch.relax.readers.onnx.rewriting.bounded.rules import BY_SIZES, RULES
-from target_arch.relax.readers.onnx.rewriting.bounded.sizes import note_sizes
-from target_arch.relax.readers.onnx.rewriting.bounded.sources import SOURCES
+from target_arch.relax.readers.onnx.rewriting.bounded_rules import BY_SIZES, RULES
+from target_arch.relax.readers.onnx.rewriting.bounded_sizes import note_sizes
+from target_arch.relax.readers.onnx.rewriting.bounded_sources import SOURCES
 from target_arch.relax.readers.onnx.rewriting.graph import ONNX_DOMAINS, OnnxGraph, reads, replace
 from target_arch.relax.site import NotConverted
 
