@@ -26,6 +26,12 @@ GRAPHS: dict[str, tuple[list[Any], tuple[str, ...], tuple[str, ...], tuple[int, 
         ("y", "z"),
         (2, 3),
     ),
+    "constant_output_beside_a_function": (
+        [NODE("CumSum", ["x", "one"], ["y"]), NODE("Identity", ["c"], ["z"])],
+        ("x",),
+        ("y", "z"),
+        (2, 3),
+    ),
     "one_result_twice": (
         [NODE("Relu", ["x"], ["y"]), NODE("Identity", ["y"], ["z"])],
         ("x",),
@@ -50,7 +56,11 @@ def written(folder: Path, name: str) -> Path:
         name,
         [helper.make_tensor_value_info(each, TensorProto.FLOAT, shape) for each in inputs],
         [helper.make_tensor_value_info(each, TensorProto.FLOAT, shape) for each in outputs],
-        [numpy_helper.from_array(TABLE, "c"), numpy_helper.from_array(np.array(2, np.float32), "k")],
+        [
+            numpy_helper.from_array(TABLE, "c"),
+            numpy_helper.from_array(np.array(2, np.float32), "k"),
+            numpy_helper.from_array(np.array(1, np.int64), "one"),
+        ],
     )
     path = folder / f"{name}.onnx"
     save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), path)

@@ -10,6 +10,7 @@ from typing import Any
 
 from attrs import field, frozen
 from tvm import relax
+from tvm.ir import IRModule
 
 from target_arch.plan.model import Quantization, VirtualDevice
 from target_arch.plan.operators.facts import Arithmetic
@@ -158,6 +159,11 @@ def operator_name(value: Any) -> str:
         return str(called.name_hint).rstrip("0123456789")
     operator = getattr(value, "op", None)
     return str(getattr(operator, "name", "")).removeprefix("relax.")
+
+
+def with_main(module: Any, main: Any) -> Any:
+    """The module with another `main`; its other functions stay, and so do the variables that name them."""
+    return IRModule({**dict(module.functions.items()), module.get_global_var("main"): main})
 
 
 def called_function(value: Any) -> Any | None:

@@ -11,12 +11,11 @@ from collections.abc import Mapping
 from math import prod
 from typing import Any, TypeVar
 
-import tvm
 from attrs import define, evolve, field
 from tvm import relax
 
 from target_arch.plan.operators.kinds import OperatorKind
-from target_arch.relax.ir.graph import FileFacts, dtype_of, operator_name, shape_of
+from target_arch.relax.ir.graph import FileFacts, dtype_of, operator_name, shape_of, with_main
 from target_arch.relax.ir.variables import variables_of
 
 _REPEATED, _JOINED, _PADDED = "broadcast_to", str(OperatorKind.CONCAT), "nn.pad"
@@ -51,7 +50,7 @@ def with_moves_in_order(module: Any, file: FileFacts) -> tuple[Any, FileFacts]:
     bindings = [relax.VarBinding(var, value) for var, value in moves.bindings]
     body = relax.SeqExpr([type(block)(bindings)], moves.renamed(function.body.body))
     main = relax.Function(function.params, body, function.ret_ty, attrs=function.attrs)
-    return tvm.IRModule({**dict(module.functions.items()), module.get_global_var("main"): main}), moves.file
+    return with_main(module, main), moves.file
 
 
 @define(kw_only=True, eq=False)

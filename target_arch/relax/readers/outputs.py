@@ -5,9 +5,10 @@ Tests: `tests/e2e/test_plain_graphs.py`.
 
 from typing import Any
 
-import tvm
 from tvm import relax
 from tvm.ir.expr import GenericConst
+
+from target_arch.relax.ir.graph import with_main
 
 
 def with_computed_outputs(module: Any) -> Any:
@@ -29,7 +30,7 @@ def with_computed_outputs(module: Any) -> Any:
         [*before, type(last)([*last.bindings, *added])],
         relax.Tuple(fields) if isinstance(returned, relax.Tuple) else fields[0],
     )
-    return tvm.IRModule({"main": relax.Function(function.params, body, function.ret_ty)})
+    return with_main(module, relax.Function(function.params, body, function.ret_ty))
 
 
 def _seen_through(value: Any, bound: dict[Any, Any]) -> Any:
