@@ -108,7 +108,7 @@ APART = {"m0": "dsp_cpu", "m1": "fpga_conv2d", "m2": "dsp_cpu"}
 )
 def test_models_on_different_devices_run_at_once(sanitizer: str, needs_tool: Tool, tmp_path: Path) -> None:
     """Two on one device in turn, and both at once with one on another device."""
-    made = compiled(*digits(3, 2, 1), only=APART)
+    made = compiled(*digits(3, 2, 1, period=20), only=APART)
     assert made.timed is not None
     assert [sorted(each) for each in made.timed.analysis.waits] == [[], [], [0]]
     assert "\nat once: m0 and m1, m1 and m2\n" in response_times(made.timed.analysis)
