@@ -344,6 +344,14 @@ def test_a_trip_count_of_several_numbers(tmp_path: Path) -> None:
     assert "[unsupported-operator]" in complaint(save(model, tmp_path / "m.onnx"))
 
 
+def test_an_input_of_more_elements_than_an_array_has(tmp_path: Path) -> None:
+    """ONNX's own inference of shapes took all memory for its values, and crashed without."""
+    model = onnx_model([helper.make_node("Relu", ["x"], ["y"])], {"x": (2, 2**30)}, {"y": (2, 2**30)})
+    assert complaint(save(model, tmp_path / "m.onnx")) == (
+        "m.onnx: error: input `x` has 2,147,483,648 elements, more than 2,147,483,647 [unsupported-model]"
+    )
+
+
 @pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
 def test_a_resize_of_a_huge_extent(mode: str, tmp_path: Path) -> None:
     """Its tables would take all memory."""

@@ -15,6 +15,7 @@ from target_arch.relax.readers.tflite_operators.site import (
     Converter,
     TFLiteOperator,
     require_computed,
+    require_rows,
 )
 from target_arch.relax.site import NotConverted
 
@@ -37,6 +38,7 @@ def softmax(site: TFLiteOperator) -> Any:
 
 
 def _softmax_of_int16(site: TFLiteOperator, beta: float) -> Any:
+    require_rows(site)
     unit = np.float64(2.0 / 65535)
     exponentials = interpolation(np.exp, np.float64(10.0 / 65535), unit, 32767)
     reciprocals = interpolation(_reciprocal, np.float64(1.0 / 65535), unit, -32768)
@@ -52,6 +54,7 @@ def unit(site: TFLiteOperator) -> Any:
     """L2_NORMALIZATION; the result of 8-bit values LiteRT asks for in steps of 1/128."""
     if not site.stored:
         return _unit_of_floats(site)
+    require_rows(site)
     x, out = site.x, site.out
     middle = 128 if out.dtype == "uint8" else 0
     if x.dtype not in STORED or (out.dtype, out.scale, out.zero_point) != (x.dtype, 1 / 128, middle):

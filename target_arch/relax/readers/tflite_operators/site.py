@@ -221,6 +221,12 @@ def require_computed(tensor: TFLiteOperand) -> None:
         raise NotConverted(f"its operand `{tensor.name}` is constant")
 
 
+def require_rows(site: TFLiteOperator) -> None:
+    """Raise NotConverted where there are no rows, or the file states another shape for the result."""
+    if not site.x.shape or site.x.shape != site.out.shape:
+        raise NotConverted(f"an input of shape {site.x.shape} and an output of shape {site.out.shape}")
+
+
 def same_grid(first: TFLiteOperand, second: TFLiteOperand) -> bool:
     """True where equal stored values are equal reals."""
     one, other = first.quantization, second.quantization

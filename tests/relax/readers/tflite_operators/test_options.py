@@ -40,6 +40,17 @@ def test_factors_that_litert_stops_at_are_refused(beta: float, tmp_path: Path) -
     assert reasons(softmax(beta).content(), tmp_path) == [f"`SOFTMAX` once, at `t1`: a `beta` of {beta:g}"]
 
 
+@pytest.mark.parametrize("code", ["SOFTMAX", "L2_NORMALIZATION"])
+def test_rows_have_the_shape_of_their_input(code: str, tmp_path: Path) -> None:
+    """A file that says otherwise: a list from a single number."""
+    dtype, grid = ("int16", (1 / 32768, 0)) if code == "SOFTMAX" else ("int8", (1 / 128, 0))
+    file, options = TfliteFile(), {"SOFTMAX": ("SoftmaxOptions", {"beta": 1.0})}.get(code)
+    x, y = file.input((), dtype, *grid), file.output((3,), dtype, *grid)
+    file.operator(code, [x], [y], options or ("L2NormOptions", {}), 1)
+    said = "an input of shape () and an output of shape (3,)"
+    assert reasons(file.content(), tmp_path) == [f"`{code}` once, at `t1`: {said}"]
+
+
 @pytest.mark.parametrize("dtype", GRIDS)
 @pytest.mark.parametrize("code", ["ADD", "SUB", "MUL"])
 def test_activations_that_litert_leaves_out_are_refused(code: str, dtype: str, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from target_arch.relax.readers.onnx.rewriting.graph import OnnxGraph
 from target_arch.relax.readers.onnx.rewriting.inputs import fix_inputs
 from target_arch.relax.readers.onnx.rewriting.opset import raise_opset
 from target_arch.relax.readers.onnx.rewriting.padding import state_padding
-from target_arch.relax.readers.onnx.rewriting.shapes import infer_shapes, require_types
+from target_arch.relax.readers.onnx.rewriting.shapes import infer_shapes, require_sizes, require_types
 from target_arch.relax.readers.onnx.rewriting.wide_joins import narrow_joins
 
 
@@ -35,6 +35,7 @@ def normal_form(
     takes an operator. Raises DiagnosticError where the model is not consistent, or an input stays open.
     """
     graph = OnnxGraph.of(inlined(model))
+    require_sizes(path, graph.model)
     require_types(path, graph.model)
     without_contributed(graph)
     fix_inputs(path, graph, wanted)

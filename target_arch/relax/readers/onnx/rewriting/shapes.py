@@ -1,6 +1,7 @@
 """Shapes of all tensors, inferred by ONNX."""
 
 import re
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,8 @@ import onnx
 from target_arch.plan.inputs.shapes import InputShapes
 from target_arch.relax.ir.errors import model_error
 from target_arch.relax.readers.onnx.rewriting.graph import OnnxGraph
+
+MOST_ELEMENTS = 2**31 - 1
 
 
 def infer_shapes(path: Path, graph: OnnxGraph, wanted: InputShapes) -> None:
@@ -26,6 +29,16 @@ def infer_shapes(path: Path, graph: OnnxGraph, wanted: InputShapes) -> None:
             message = f"the model cannot take inputs of {given}: an operator inside wants another shape"
             raise model_error("input-shape", path, message, "give the inputs other extents") from None
         raise model_error("model-damaged", path, _contradiction(error), "export the model again") from None
+
+
+def require_sizes(path: Path, model: Any) -> None:
+    """DiagnosticError for inputs of more elements than an array has: ONNX's inference makes arrays of some."""
+    for each in model.graph.input:
+        extents = [dim.dim_value for dim in each.type.tensor_type.shape.dim]
+        count = prod(extent for extent in extents if extent > 0)
+        if count > MOST_ELEMENTS:
+            message = f"input `{each.name}` has {count:,} elements, more than {MOST_ELEMENTS:,}"
+            raise model_error("unsupported-model", path, message)
 
 
 def require_types(path: Path, model: Any) -> None:
