@@ -32,7 +32,7 @@ def infer_shapes(path: Path, graph: OnnxGraph, wanted: InputShapes) -> None:
 
 
 def require_sizes(path: Path, model: Any) -> None:
-    """DiagnosticError for inputs of more elements than an array has: ONNX's inference makes arrays of some."""
+    """DiagnosticError for inputs of more elements than an array has, of which ONNX would make one."""
     for each in model.graph.input:
         extents = [dim.dim_value for dim in each.type.tensor_type.shape.dim]
         count = prod(extent for extent in extents if extent > 0)
