@@ -27,6 +27,7 @@ from target_arch.pipeline.fewer_composites import alike, on_fewer, without_compo
 from target_arch.pipeline.frames import require_frames, wanted_frames, with_frames
 from target_arch.pipeline.lowerer import Lowerer
 from target_arch.pipeline.objectives import lowered_for, most_often, with_choice
+from target_arch.pipeline.placed_together import Planning, placed_together
 from target_arch.pipeline.request import CompileRequest, ModelsRequest
 from target_arch.pipeline.resolve import (
     available,
@@ -58,6 +59,8 @@ from target_arch.plan.model_pools import ModelPools, Sharing
 from target_arch.plan.partitions import PartitionGraph
 from target_arch.plan.resident import Resident
 from target_arch.plan.workloads.answers import TimedTasks
+from target_arch.plan.workloads.tasks import TimedTask
+from target_arch.plan.workloads.workload import Workload
 from target_arch.registry.plug_ins import PlugIns
 from target_arch.relax.importer import import_model
 from target_arch.relax.operators.moved import with_own_outputs
@@ -109,6 +112,8 @@ def compile_models(request: ModelsRequest) -> ModelsCompilation:
     require_workload(request)
     prepared = tuple(prepare(each) for each in named_models(request))
     lowered = _pack(prepared, request)
+    if request.workload is not None:
+        prepared, lowered = _together(request, request.workload, prepared, lowered)
     timed = _timed(request, prepared, lowered)
     inputs = emit_inputs(name, prepared, lowered, request.arenas, timed)
     described = manifest(inputs)
@@ -124,6 +129,32 @@ def compile_models(request: ModelsRequest) -> ModelsCompilation:
         bundle=bundle,
         timed=timed,
     )
+
+
+def _together(
+    request: ModelsRequest,
+    workload: Workload,
+    prepared: tuple["PreparedModel", ...],
+    lowered: tuple[Lowered, ...],
+) -> tuple[tuple["PreparedModel", ...], tuple[Lowered, ...]]:
+    """The models of a workload, placed for each other where that is wanted or helps."""
+
+    def asked(requests: Sequence[CompileRequest]) -> tuple[PreparedModel, ...]:
+        return tuple(evolve(each, request=one) for each, one in zip(prepared, requests, strict=True))
+
+    def tasks(requests: Sequence[CompileRequest], plans: Sequence[Lowered]) -> tuple[TimedTask, ...]:
+        settings = [_setting(each.request, each.backends) for each in asked(requests)]
+        return tasks_of(workload, settings, plans)
+
+    def one(number: int, changed: CompileRequest) -> Lowered:
+        ready = evolve(prepared[number], request=evolve(changed, resident=Resident.NEVER))
+        return plan(ready, changed.soc, advised=False)
+
+    planning = Planning(
+        one=one, every=lambda requests: _pack(asked(requests), request, advised=False), tasks=tasks
+    )
+    requests, plans = placed_together(workload, tuple(e.request for e in prepared), lowered, planning)
+    return asked(requests), plans
 
 
 def _timed(

@@ -154,6 +154,22 @@ def test_what_goes_wrong(sanitizer: str, needs_tool: Tool, tmp_path: Path) -> No
     assert (done.stdout, done.returncode) == ("0 failures\n", 0), done.stdout + done.stderr
 
 
+@pytest.mark.slow
+def test_models_are_placed_for_each_other() -> None:
+    """Of four equal devices each model has one, as both are over sooner then."""
+    alone = compiled(*digits(2, 1), soc="quad_conv")
+    made = compiled(*digits(2, 1), soc="quad_conv", placement="together")
+    first, second = (each.request.forbid["*"] for each in made.models)
+    assert len(first) == len(second) == 3
+    assert first != second
+    assert made.timed is not None
+    assert alone.timed is not None
+    for response, before in zip(made.timed.analysis.responses, alone.timed.analysis.responses, strict=True):
+        assert response.worst is not None
+        assert before.worst is not None
+        assert response.worst < before.worst
+
+
 def test_who_cannot_preempt_shares_memory() -> None:
     sram, alone = Arena("sram"), compiled(*digits(1, 1)).pools.pool(Arena("sram"))
     apart = compiled(*digits(2, 1)).pools

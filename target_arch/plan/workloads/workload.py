@@ -37,9 +37,21 @@ class Schedule(StrEnum):
     TABLE = "table"
 
 
+class WorkloadPlacement(StrEnum):
+    """How models are placed: each as if it were alone, or so that the responses of all are best."""
+
+    ALONE = "alone"
+    TOGETHER = "together"
+
+
 def overload(text: str) -> Overload:
     """Converter: the rule of that text."""
     return member_or_text(Overload, text)
+
+
+def workload_placement(text: str) -> WorkloadPlacement:
+    """Converter: the placement of that text."""
+    return member_or_text(WorkloadPlacement, text)
 
 
 def schedule(text: str) -> Schedule:
@@ -92,5 +104,6 @@ class Workload:
     name: str
     models: tuple[TimedModel, ...]
     schedule: Schedule = field(default=Schedule.PRIORITIES, converter=schedule)
+    placement: WorkloadPlacement = field(default=WorkloadPlacement.ALONE, converter=workload_placement)
     margin: float = 0.2
     overhead: int = 0

@@ -20,6 +20,7 @@ from target_arch.plan.workloads.workload import (
     TimedModel,
     Timing,
     Workload,
+    WorkloadPlacement,
 )
 from target_arch.soc.faults import Path
 from target_arch.soc.files.presence import is_file
@@ -38,6 +39,11 @@ _PERIOD = Quantity(what="time", units=TIME, most=_HOUR)
 _MOMENT = Quantity(what="time", units=TIME, most=_HOUR, zero=True)
 _TOP = (
     Key(name="schedule", kind=OneOf(words=tuple(Schedule)), help="priorities, or a table of times"),
+    Key(
+        name="placement",
+        kind=OneOf(words=tuple(WorkloadPlacement)),
+        help="each model as if alone, or all so that their responses are best",
+    ),
     Key(name="overhead", kind=_MOMENT, help="host time that each step takes beside its own"),
 )
 _MODEL = (
@@ -88,6 +94,7 @@ class _Reading(TableDraft):
             return None
         top = table_values((), self.values, _TOP, self, ("schema", "margin", "model"))
         schedule = Schedule(top.get("schedule", Schedule.PRIORITIES))
+        placement = WorkloadPlacement(top.get("placement", WorkloadPlacement.ALONE))
         margin, overhead = self._margin(), round(top.get("overhead", 0.0) * PICO)
         tables = named_tables(self.values, "model", self, required=True)
         if not tables and not self.faults:
@@ -97,7 +104,14 @@ class _Reading(TableDraft):
         if self.faults:
             return None
         ranked = _ranked([each for each in models if each is not None], tables)
-        return Workload(name=self.name, models=ranked, schedule=schedule, margin=margin, overhead=overhead)
+        return Workload(
+            name=self.name,
+            models=ranked,
+            schedule=schedule,
+            placement=placement,
+            margin=margin,
+            overhead=overhead,
+        )
 
     def _margin(self) -> float:
         """The part of an estimate that a worst time has on top."""

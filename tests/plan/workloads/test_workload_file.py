@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from target_arch.diagnostics import DiagnosticError
-from target_arch.plan.workloads.workload import Overload, Schedule, Timing, Workload
+from target_arch.plan.workloads.workload import Overload, Schedule, Timing, Workload, WorkloadPlacement
 from target_arch.plan.workloads.workload_file import parse_workload, read_workload
 
 _MS = 10**9
@@ -57,6 +57,12 @@ def test_a_workload(tmp_path: Path) -> None:
     )
     assert vww.timing == Timing(period=66 * _MS, deadline=66 * _MS, priority=1, demand=True)
     assert [each.timing.places for each in made.models] == [2, 1]
+
+
+def test_models_may_be_placed_together(tmp_path: Path) -> None:
+    text = TWO.replace("margin", 'placement = "together"\nmargin')
+    assert workload(TWO, tmp_path).placement is WorkloadPlacement.ALONE
+    assert workload(text, tmp_path).placement is WorkloadPlacement.TOGETHER
 
 
 def test_given_priorities_stay(tmp_path: Path) -> None:
