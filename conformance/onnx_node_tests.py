@@ -40,9 +40,10 @@ from conformance.kept import Kept
 from target_arch.diagnostics import DiagnosticError
 from target_arch.emit.bundle import emit_bundle
 from target_arch.emit.manifest import manifest
-from target_arch.pipeline import CompileRequest
-from target_arch.pipeline import compile as compiling
-from target_arch.pipeline.compile import PreparedModel, emit_inputs, plan, prepare
+from target_arch.pipeline import CompileRequest, emission
+from target_arch.pipeline.emission import emit_inputs
+from target_arch.pipeline.planning import plan
+from target_arch.pipeline.preparation import PreparedModel, prepare
 from target_arch.plan.lowered import Lowered
 from target_arch.plan.manifest.model import TensorEntry
 from target_arch.plan.model_pools import Sharing
@@ -266,7 +267,7 @@ def _run(group: Sequence[Compiled], folder: Path) -> list[list[Array]]:
         ]
         lowered = [_named(each.lowered, name) for each, name in zip(group, names, strict=True)]
         # The answers of the tests are the reference: no self-test from another one.
-        with patch.object(compiling, "self_test", lambda *_, **__: "the tests have answers"):
+        with patch.object(emission, "self_test", lambda *_, **__: "the tests have answers"):
             inputs = emit_inputs("t0" if len(group) == 1 else "tests", prepared, lowered, Sharing.SHARED)
         facts = manifest(inputs)
         write_bundle(emit_bundle(inputs, facts), Path(bundle))

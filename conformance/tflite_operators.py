@@ -27,9 +27,10 @@ from conformance.tflite_recurrent import CASES as RECURRENT
 from target_arch.diagnostics import DiagnosticError
 from target_arch.emit.bundle import emit_bundle
 from target_arch.emit.manifest import manifest
-from target_arch.pipeline import CompileRequest
-from target_arch.pipeline import compile as compiling
-from target_arch.pipeline.compile import emit_inputs, plan, prepare
+from target_arch.pipeline import CompileRequest, emission
+from target_arch.pipeline.emission import emit_inputs
+from target_arch.pipeline.planning import plan
+from target_arch.pipeline.preparation import prepare
 from target_arch.plan.model_pools import Sharing
 from target_arch.registry import PlugIns
 from target_arch.relax.importer import import_model
@@ -193,7 +194,7 @@ def run_once(content: bytes, frames: Sequence[bytes], folder: Path) -> tuple[byt
     request = CompileRequest(model_path=path, soc=plug_ins.backends.default_soc("c"), plug_ins=plug_ins)
     prepared = prepare(request)
     lowered = plan(prepared, request.soc)
-    with patch.object(compiling, "self_test", lambda *_, **__: "LiteRT is the reference"):
+    with patch.object(emission, "self_test", lambda *_, **__: "LiteRT is the reference"):
         inputs = emit_inputs("all", [prepared], [lowered], Sharing.SHARED)
     with tempfile.TemporaryDirectory(dir=folder) as name:
         write_bundle(emit_bundle(inputs, manifest(inputs)), Path(name))

@@ -15,7 +15,8 @@ from target_arch.backend.lowering import NotInstalled
 from target_arch.diagnostics import DiagnosticError
 from target_arch.explore.chip import ChipFile
 from target_arch.explore.outcome import ModelNumbers, PointOutcome, Status
-from target_arch.pipeline.compile import PlannedModels, plan_models, prepare, shortest_run
+from target_arch.pipeline.compile import PlannedModels, plan_models, shortest_run
+from target_arch.pipeline.preparation import prepare
 from target_arch.pipeline.request import CompileRequest, ModelsRequest
 from target_arch.pipeline.reuse import Reuse
 from target_arch.plan.goal import Goal

@@ -6,13 +6,8 @@ against its SoC (`resolve.py`), backends lower partitions (`lowerer.py`), every 
 """
 
 from target_arch.pipeline.compilation import CompiledModel, ModelsCompilation
-from target_arch.pipeline.compile import (
-    compile_model,
-    compile_models,
-    explain_model,
-    explain_shares,
-    partition_model,
-)
+from target_arch.pipeline.compile import compile_model, compile_models
+from target_arch.pipeline.explanation import explain_model, explain_shares, partition_model
 from target_arch.pipeline.request import CompileRequest, ModelsRequest
 
 __all__ = [

@@ -1,12 +1,17 @@
 """The models of a workload placed together: each on one device or on all, so that the responses are best."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
-from attrs import evolve, frozen
+from attrs import evolve
 
-from target_arch.pipeline.request import CompileRequest
+from target_arch.pipeline.packing import pack
+from target_arch.pipeline.planning import plan
+from target_arch.pipeline.preparation import PreparedModel
+from target_arch.pipeline.request import CompileRequest, ModelsRequest
+from target_arch.pipeline.workloads import tasks_of
 from target_arch.plan.lowered import Lowered
+from target_arch.plan.resident import Resident
 from target_arch.plan.steps import Dispatch
 from target_arch.plan.workloads.tasks import TimedTask
 from target_arch.plan.workloads.workload import Schedule, Workload, WorkloadPlacement
@@ -17,65 +22,63 @@ from target_arch.stages.workloads.placements import is_better, together
 _EVERY = "*"
 T = TypeVar("T")
 
-Requests = tuple[CompileRequest, ...]
+Prepared = tuple[PreparedModel, ...]
 Plans = tuple[Lowered, ...]
 
 
-@frozen(kw_only=True)
-class Planning:
-    """How models are planned: one, by its number, on the whole chip, and all together; and their tasks."""
-
-    one: Callable[[int, CompileRequest], Lowered]
-    every: Callable[[Requests], Plans]
-    tasks: Callable[[Requests, Plans], tuple[TimedTask, ...]]
+def timed_tasks(
+    workload: Workload, prepared: Sequence[PreparedModel], lowered: Sequence[Lowered]
+) -> tuple[TimedTask, ...]:
+    """The tasks that planned models are in a workload."""
+    return tasks_of(workload, [each.setting for each in prepared], lowered)
 
 
 def placed_together(
-    workload: Workload, requests: Requests, lowered: Plans, planning: Planning
-) -> tuple[Requests, Plans]:
-    """The requests and plans with which the responses are best, where the workload asks for them or some job
+    request: ModelsRequest, workload: Workload, prepared: Prepared, lowered: Plans
+) -> tuple[Prepared, Plans]:
+    """The models and plans with which the responses are best, where the workload asks for them or some job
     would be late; else as they are.
     """
-    first = chosen(planning.tasks(requests, lowered))
     if workload.schedule is Schedule.TABLE:
-        return requests, lowered
+        return prepared, lowered
+    first = chosen(timed_tasks(workload, prepared, lowered))
     if workload.placement is WorkloadPlacement.ALONE and first.schedulable:
-        return requests, lowered
+        return prepared, lowered
     choices = [
-        [(requests, lowered), *_confined(number, requests, lowered, planning)]
-        for number in range(len(requests))
+        [(prepared, lowered), *_confined(number, prepared, lowered)] for number in range(len(prepared))
     ]
-    tasks = [[planning.tasks(*each)[number] for each in choice] for number, choice in enumerate(choices)]
+    tasks = [
+        [timed_tasks(workload, *each)[number] for each in choice] for number, choice in enumerate(choices)
+    ]
     picks = together(tasks)
-    chosen_requests = tuple(choices[number][pick][0][number] for number, pick in enumerate(picks))
     if not any(picks):
-        return requests, lowered
+        return prepared, lowered
+    models = tuple(choices[number][pick][0][number] for number, pick in enumerate(picks))
     try:
-        made = planning.every(chosen_requests)
+        plans = pack(models, request, advised=False)
     except (DoesNotFitError, PlacementError):
-        return requests, lowered
-    better = is_better(chosen(planning.tasks(chosen_requests, made)), first)
-    return (chosen_requests, made) if better else (requests, lowered)
+        return prepared, lowered
+    better = is_better(chosen(timed_tasks(workload, models, plans)), first)
+    return (models, plans) if better else (prepared, lowered)
 
 
-def _confined(
-    number: int, requests: Requests, lowered: Plans, planning: Planning
-) -> Iterator[tuple[Requests, Plans]]:
+def _confined(number: int, prepared: Prepared, lowered: Plans) -> Iterator[tuple[Prepared, Plans]]:
     """The models with that one on one device and the host, for each that it is on and each like these."""
-    request = requests[number]
+    model, soc = prepared[number], prepared[number].request.soc
     steps = lowered[number].steps.steps
-    used = {step.instance for step in steps if isinstance(step, Dispatch)} - {request.soc.host.name}
-    archs = {each.arch.name for each in request.soc.instances if each.name in used}
-    others = [each for each in request.soc.instances if each.name != request.soc.host.name]
+    used = {step.instance for step in steps if isinstance(step, Dispatch)} - {soc.host.name}
+    archs = {each.arch.name for each in soc.instances if each.name in used}
+    others = [each for each in soc.instances if each.name != soc.host.name]
     for device in others:
         if device.arch.name not in archs or used == {device.name}:
             continue
-        only = _without(request, {each.name for each in others if each is not device})
+        only = _without(model.request, {each.name for each in others if each is not device})
+        ready = evolve(model, request=only)
         try:
-            plan = planning.one(number, only)
+            found = plan(evolve(ready, request=evolve(only, resident=Resident.NEVER)), soc, advised=False)
         except (DoesNotFitError, PlacementError):
             continue
-        yield _changed(requests, number, only), _changed(lowered, number, plan)
+        yield _changed(prepared, number, ready), _changed(lowered, number, found)
 
 
 def _without(request: CompileRequest, devices: set[str]) -> CompileRequest:

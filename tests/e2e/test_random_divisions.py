@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from conformance.random_nets.campaign import GROUP, group
-from target_arch.pipeline import compile
+from target_arch.pipeline import planning
 from target_arch.plan.division import Cut, Divide
 from target_arch.plan.lowered import Lowered
 from target_arch.stages.division.choose import LowerGraph
@@ -57,7 +57,7 @@ def test_every_division_keeps_the_results(
     number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     choice = RandomDivision(number)
-    monkeypatch.setattr(compile, "divided_where_faster", choice)
+    monkeypatch.setattr(planning, "divided_where_faster", choice)
     first = (9_000 + number) * GROUP
     found = group(range(first, first + NETS), tmp_path, Divide.AUTO)
     assert not found.wrong

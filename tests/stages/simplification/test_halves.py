@@ -9,7 +9,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import target_arch
-from target_arch.pipeline import compile as pipeline
+from target_arch.pipeline import preparation
 
 RANDOM = np.random.default_rng(5)
 KERNELS = {
@@ -70,7 +70,7 @@ def test_the_bits_are_those_of_wide_weights(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     narrow = target_arch.compile(LAYERS[name], "mcu_m7", optimize="size", name="one")
-    monkeypatch.setattr(pipeline, "with_half_weights", lambda model: model)
+    monkeypatch.setattr(preparation, "with_half_weights", lambda model: model)
     wide = target_arch.compile(LAYERS[name], "mcu_m7", optimize="size", name="one")
     assert [2 * size for size in constants(narrow).values()] == [*constants(wide).values()]
     (input,) = narrow.manifest.models[0].inputs

@@ -1,0 +1,53 @@
+"""Placements without a bundle, and the reasons for them."""
+
+from collections.abc import Collection
+
+from target_arch.pipeline.planning import placed_as_asked, plan
+from target_arch.pipeline.preparation import imported, plug_ins_of, prepare, setting_of
+from target_arch.pipeline.request import CompileRequest
+from target_arch.pipeline.resolve import rules
+from target_arch.pipeline.reuse import Reuse
+from target_arch.plan.division import ShareChoice
+from target_arch.plan.partitions import PartitionGraph
+from target_arch.stages.division.explained import share_choices
+from target_arch.stages.division.graphs import DividedGraphs
+from target_arch.stages.placement.grouping import Grouping
+from target_arch.stages.steps.expected import with_runs
+
+
+def partition_model(request: CompileRequest) -> PartitionGraph:
+    """Only the first half: import and place, nothing is lowered. Raises as `compile_model` does.
+
+    `run` is simulated, with stand-ins for kernels.
+    """
+    return _placed(request, ())
+
+
+def explain_model(request: CompileRequest, operators: Collection[str]) -> PartitionGraph:
+    """As `partition_model`; candidates of these operators have the run if the operator went there."""
+    return _placed(request, operators)
+
+
+def explain_shares(request: CompileRequest, operators: Collection[str]) -> tuple[ShareChoice, ...]:
+    """Of operators of the model that may be divided, the expected run with other shares of each alone. Raises
+    as `compile_model` does: everything is lowered.
+    """
+    prepared = prepare(request)
+    lowered = plan(prepared, request.soc)
+    graphs = DividedGraphs(
+        base=lowered.whole or lowered.graph,
+        setting=prepared.setting,
+        backends=prepared.backends,
+        rules=rules(request),
+    )
+    return tuple(share_choices(lowered.division, graphs, operators))
+
+
+def _placed(request: CompileRequest, operators: Collection[str]) -> PartitionGraph:
+    plug_ins = plug_ins_of(request)
+    backends = plug_ins.backends_for(request.soc)
+    (model, _), _ = imported(request, backends, plug_ins, Reuse())
+    setting = setting_of(request, backends)
+    graph = placed_as_asked(request, setting, backends, model, rules(request), Reuse())
+    grouping = Grouping(model=model, setting=setting, backends=backends)
+    return with_runs(graph, grouping, operators)

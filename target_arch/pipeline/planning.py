@@ -1,0 +1,137 @@
+"""The second part of a compilation: a model placed, lowered and planned on what others leave of the chip."""
+
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from functools import partial
+from typing import Any
+
+from attrs import evolve
+
+from target_arch.backend.contract import Backend
+from target_arch.pipeline.costs_used import costs_used
+from target_arch.pipeline.fewer_composites import alike, on_fewer, without_composites
+from target_arch.pipeline.frames import wanted_frames, with_frames
+from target_arch.pipeline.lowerer import Lowerer
+from target_arch.pipeline.objectives import lowered_for, most_often, with_choice
+from target_arch.pipeline.preparation import PreparedModel, imported
+from target_arch.pipeline.request import CompileRequest
+from target_arch.pipeline.resolve import partitioning_order, programmed, rules
+from target_arch.pipeline.reuse import Reuse
+from target_arch.plan.division import Divide
+from target_arch.plan.lowered import Lowered
+from target_arch.plan.model import Model
+from target_arch.plan.partitions import PartitionGraph
+from target_arch.soc.model import SoC
+from target_arch.stages.check.meaning.check import check_imported
+from target_arch.stages.division.choose import divided_where_faster
+from target_arch.stages.division.graphs import DividedGraphs, as_placed
+from target_arch.stages.errors import DoesNotFitError, PlacementError
+from target_arch.stages.lowering.ladder import lower_in_order
+from target_arch.stages.lowering.order import lowering_order
+from target_arch.stages.placement.aims import PLAIN, PlacementTrial
+from target_arch.stages.placement.place import place
+from target_arch.stages.placement.rules import Rules
+from target_arch.stages.setting import Setting
+
+
+def plan(prepared: PreparedModel, chip: SoC, *, advised: bool = True) -> Lowered:
+    """The second part: place, lower and plan, on the part of the chip that other models leave. Unless
+    `advised`, a refusal has no hint.
+    """
+    asked = prepared.request
+    request = evolve(asked, soc=programmed(asked, chip))
+    ready = evolve(prepared, request=request)
+    fewer = without_composites(request, prepared.backends)
+    if not fewer:
+        return _lower(ready, advised=advised)
+    try:
+        return _lower(ready, advised=False)
+    except DoesNotFitError as refusal:
+        found = _on_fewer_composites(ready, fewer, refusal)
+    return _lower(ready, advised=advised) if found is None else found
+
+
+def _on_fewer_composites(
+    prepared: PreparedModel, fewer: Sequence[CompileRequest], refusal: DoesNotFitError
+) -> Lowered | None:
+    """The lowering of the first of these requests under which the model has other operators, and they fit;
+    None if none does.
+    """
+    for request in fewer:
+        (model, program), shared = imported(request, prepared.backends, prepared.plug_ins, prepared.reuse)
+        if alike(model, prepared.model):
+            continue
+        ready = evolve(prepared, request=request, model=model, program=program, shared=shared)
+        try:
+            made = _lower(ready, advised=False)
+        except (DoesNotFitError, PlacementError):
+            continue
+        return evolve(made, attempts=(*on_fewer(prepared.request, request, refusal), *made.attempts))
+    return None
+
+
+def _lower(prepared: PreparedModel, *, advised: bool = True) -> Lowered:
+    """Unless `advised`, a refusal has no hint."""
+    setting = prepared.setting
+    request, backends, model = prepared.request, prepared.backends, prepared.model
+    wishes = rules(request)
+
+    def lower(
+        place: Callable[[Rules], PartitionGraph],
+        shared: MutableMapping[object, Any],
+        setting: Setting = setting,
+        *,
+        advised: bool,
+    ) -> Lowered:
+        wish, policies = request.lowering_order or None, prepared.plug_ins.policies
+        lowerer = Lowerer(request.soc, backends, prepared.program, request.tuning, request.optimize, shared)
+        return lower_in_order(
+            setting=setting,
+            place=place,
+            order=lambda graph: lowering_order(graph, setting.soc, setting.codegens, wish, policies),
+            lower=lowerer.lower,
+            rules=wishes,
+            advance=lowerer.advance,
+            advised=advised,
+        )
+
+    def tried(trial: PlacementTrial) -> Lowered:
+        lowered = lower(
+            lambda rules: placed_as_asked(request, setting, backends, model, rules, prepared.reuse, trial),
+            prepared.shared,
+            advised=advised,
+        )
+        made = [lowered]
+        if request.divide is Divide.AUTO and len(setting.soc.instances) > 1:
+            graphs = DividedGraphs(base=lowered.graph, setting=setting, backends=backends, rules=wishes)
+            divided = divided_where_faster(
+                lowered,
+                graphs,
+                lambda graph, chip: lower(partial(as_placed, graph, wishes), {}, chip, advised=False),
+            )
+            made = with_choice(setting, lowered, divided)
+        for each in made:
+            check_imported(model, each.graph)
+        return most_often([partial(with_frames, setting, each, wanted_frames(request)) for each in made])
+
+    lowered = lowered_for(setting, tried)
+    return evolve(lowered, costs=costs_used(lowered, setting, backends), program=prepared.program)
+
+
+def placed_as_asked(
+    request: CompileRequest,
+    setting: Setting,
+    backends: Mapping[str, Backend],
+    model: Model,
+    rules: Rules,
+    reuse: Reuse,
+    trial: PlacementTrial = PLAIN,
+) -> PartitionGraph:
+    return place(
+        model,
+        setting,
+        backends,
+        rules,
+        order=partitioning_order(request),
+        searched=reuse.searches,
+        trial=evolve(trial, exact=request.exact),
+    )
