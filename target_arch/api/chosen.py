@@ -3,19 +3,39 @@
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, TypedDict
 
-from attrs import asdict, field, frozen
+from attrs import field, frozen
 
 from target_arch.api.evaluations import Evaluations
 from target_arch.diagnostics import refusal
 from target_arch.explore.bases import base_chip, catalogue
 from target_arch.explore.choose import RankedChip, ranked, tasks
-from target_arch.explore.fit import Fit, fit, shrinkables
+from target_arch.explore.fit import Fit, Shrunk, fit, shrinkables
 from target_arch.explore.measures import LATENCY, amount, measure
-from target_arch.explore.outcome import PointOutcome
+from target_arch.explore.outcome import PointOutcome, PrintedOutcome
 from target_arch.explore.summary import table
 from target_arch.explore.wishes import limits, shortcoming
+from target_arch.soc.schema.records import to_json
+
+
+class SmallestChip(TypedDict):
+    """The smallest chip: what it has less of, and how the models run on it."""
+
+    shrunk: list[Shrunk]
+    tried: Annotated[int, "chips"]
+    outcome: PrintedOutcome
+
+
+class RankedOutcome(TypedDict):
+    """A chip with its outcome; the best one is first."""
+
+    chip: str
+    good: Annotated[bool, "whether the models fit and keep the limits"]
+    why: Annotated[str, "what keeps it from being good; empty where it is"]
+    change: Annotated[str, "what would make it good; empty where nothing was found"]
+    left: Annotated[dict[str, int], "free bytes of the memories that the models use"]
+    outcome: PrintedOutcome
 
 
 @frozen(kw_only=True, repr=False)
@@ -30,10 +50,10 @@ class FittedChip:
         """Its SoC file, as text for a file in that folder."""
         return self.made.chip.beside(Path(folder))
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> SmallestChip:
         """The numbers that were reduced, with both sides, and the outcome."""
-        shrunk = [asdict(each) for each in self.made.shrunk]
-        return {"shrunk": shrunk, "tried": self.made.tried, "outcome": self.made.outcome.to_json()}
+        made = self.made
+        return {"shrunk": to_json(made.shrunk), "tried": made.tried, "outcome": made.outcome.to_json()}
 
     def __repr__(self) -> str:
         return f"<smallest {self.base} for {', '.join(self.models)}>"
@@ -84,7 +104,7 @@ class ChosenChips:
     models: tuple[str, ...]
     by: str
 
-    def to_json(self) -> list[dict[str, Any]]:
+    def to_json(self) -> list[RankedOutcome]:
         """Every chip with its outcome, what keeps it from being good, and what would change that."""
         return [
             {

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from attrs import field, frozen
 
@@ -41,7 +41,7 @@ class Explored:
         """The SoC file of a point, as text for a file in that folder. DiagnosticError for no such point."""
         return chip_text(self.made.space, number, Path(folder))
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> summary.ExploredSpace:
         """Every point with its values and outcome, and the front."""
         return summary.to_json(self.made)
 

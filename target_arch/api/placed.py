@@ -3,20 +3,89 @@
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Unpack
+from typing import Annotated, TypedDict, Unpack
 
-from attrs import asdict, field, frozen
+from attrs import field, frozen
 
 from target_arch.api.model_file import Model, model_file
 from target_arch.api.options import CompileOptions, requested
 from target_arch.api.shown import Shown
 from target_arch.emit.manifest import execution_entry, placement_entry
-from target_arch.plan.division import Divide, ShareChoice, ShareRun
-from target_arch.plan.partitions import Candidate, Choice, Partition, PartitionGraph
+from target_arch.plan.division import Divide, Share, ShareChoice, ShareRun
+from target_arch.plan.manifest.model import ExecutionEntry, PlacementEntry
+from target_arch.plan.partitions import Candidate, Choice, Cost, CostItem, Partition, PartitionGraph
 from target_arch.plan.printed import text
 from target_arch.plan.printed.reasoning import changes_to, require_operators
 from target_arch.soc import SoC
 from target_arch.soc.schema.records import to_json
+
+
+class PlacedPartition(TypedDict):
+    """A piece of the model on one instance, as in the manifest."""
+
+    id: str
+    instance: str
+    target_arch: Annotated[str, "the kind of the instance"]
+    operators: Annotated[list[str], "ids in the order of execution"]
+    reason: Annotated[str, "why it is there"]
+
+
+class PlacedParts(TypedDict):
+    """A model cut into partitions, with the estimates of the placement and the simulated run."""
+
+    partitions: list[PlacedPartition]
+    placement: PlacementEntry
+    execution: ExecutionEntry | None
+
+
+class CandidateSeconds(TypedDict):
+    """Seconds of an operator on an instance."""
+
+    compute: float
+    copy: Annotated[float, "of all copies"]
+    load: Annotated[float, "to bring up the instance, once; not in the total"]
+    total: Annotated[float, "computing and copies"]
+    copies: Annotated[list[CostItem], "each copy"]
+
+
+class ExplainedCandidate(TypedDict):
+    """An instance that was considered for an operator."""
+
+    instance: str
+    refusal: Annotated[str | None, "why it cannot take the operator; null where it can"]
+    run: Annotated[
+        float | None, "seconds of the run with the operator there; null where that was not asked for"
+    ]
+    seconds: Annotated[CandidateSeconds | None, "null where it is refused"]
+    measured: Annotated[bool, "whether the seconds of computing are no estimate"]
+    joules: Annotated[float | None, "null where that is not known"]
+    change: Annotated[str | None, "what would have to change for it to be chosen; null where nothing is said"]
+
+
+class ExplainedRun(TypedDict):
+    """The run with an operator in shares."""
+
+    shares: Annotated[list[Share], "empty where it is whole"]
+    run: Annotated[float | None, "seconds; null where an instance does not take its share"]
+
+
+class ExplainedDivision(ExplainedRun):
+    """The shares of an operator as they are, and the run with others."""
+
+    axis: int
+    extent: Annotated[int, "places along the axis"]
+    others: list[ExplainedRun]
+
+
+class ExplainedOperator(TypedDict):
+    """Why an operator is where it is, and nowhere else."""
+
+    operator: str
+    instance: str
+    reason: str
+    way: Annotated[str, "how it is computed there; empty where the backend does not say"]
+    candidates: Annotated[list[ExplainedCandidate], "every instance of the SoC"]
+    division: Annotated[ExplainedDivision | None, "null where shares were not asked for"]
 
 
 @frozen(kw_only=True, repr=False)
@@ -42,14 +111,14 @@ class Partitioning:
         """As `explain`, of several operators; DiagnosticError with every unknown one."""
         return explained(self.graph, operators, self.shares)
 
-    def to_json(self) -> dict[str, object]:
+    def to_json(self) -> PlacedParts:
         """The partitions, the estimates of the placement and the simulated run, as in a manifest."""
         graph = self.graph
-        facts = {
+        return {
+            "partitions": [_partition(each, self.soc) for each in graph.partitions],
             "placement": to_json(placement_entry(graph)),
             "execution": to_json(execution_entry(graph.run)),
         }
-        return {"partitions": [_partition(each, self.soc) for each in graph.partitions], **facts}
 
     def __repr__(self) -> str:
         return f"<partitioning of {self.graph.model.name}: {text.placed_operators(self.graph)}>"
@@ -99,25 +168,29 @@ def _explained(graph: PartitionGraph, operator: str, shares: ShareChoice | None)
     )
 
 
-def _partition(part: Partition, soc: SoC) -> dict[str, object]:
-    """As in the manifest."""
-    operators = [operator.id for operator in part.operators]
-    about = {"id": part.id, "instance": part.instance, "operators": operators, "reason": part.reason}
-    return {**about, "target_arch": soc.instance(part.instance).arch.name}
+def _partition(part: Partition, soc: SoC) -> PlacedPartition:
+    return {
+        "id": part.id,
+        "instance": part.instance,
+        "target_arch": soc.instance(part.instance).arch.name,
+        "operators": [operator.id for operator in part.operators],
+        "reason": part.reason,
+    }
 
 
-def _choice(choice: Choice, shares: ShareChoice | None) -> dict[str, object]:
+def _choice(choice: Choice, shares: ShareChoice | None) -> ExplainedOperator:
     changes = changes_to(choice)
-    candidates = [
-        {**_candidate(candidate), "change": changes.get(candidate.instance)}
-        for candidate in choice.candidates
-    ]
-    about = {"operator": choice.operator, "instance": choice.instance, "reason": choice.reason}
-    division = None if shares is None else _division(shares)
-    return {**about, "way": choice.way, "candidates": candidates, "division": division}
+    return {
+        "operator": choice.operator,
+        "instance": choice.instance,
+        "reason": choice.reason,
+        "way": choice.way,
+        "candidates": [_candidate(each, changes.get(each.instance)) for each in choice.candidates],
+        "division": None if shares is None else _division(shares),
+    }
 
 
-def _division(shares: ShareChoice) -> dict[str, object]:
+def _division(shares: ShareChoice) -> ExplainedDivision:
     return {
         "axis": shares.axis,
         "extent": shares.extent,
@@ -126,17 +199,29 @@ def _division(shares: ShareChoice) -> dict[str, object]:
     }
 
 
-def _shares(tried: ShareRun) -> dict[str, object]:
+def _shares(tried: ShareRun) -> ExplainedRun:
     shares = () if tried.cut is None else tried.cut.shares
-    return {"shares": [asdict(each) for each in shares], "run": tried.run}
+    return {"shares": to_json(shares), "run": tried.run}
 
 
-def _candidate(candidate: Candidate) -> dict[str, object]:
+def _candidate(candidate: Candidate, change: str | None) -> ExplainedCandidate:
     cost = candidate.cost
-    about = {"instance": candidate.instance, "refusal": candidate.refusal, "run": candidate.run}
-    if cost is None:
-        return {**about, "seconds": None, "measured": False, "joules": None}
-    seconds: dict[str, object] = {"compute": cost.compute, "copy": cost.copy, "load": cost.load}
-    seconds["total"] = cost.total
-    seconds["copies"] = [{"what": part.what, "seconds": part.seconds} for part in cost.parts]
-    return {**about, "seconds": seconds, "measured": cost.measured, "joules": cost.energy}
+    return {
+        "instance": candidate.instance,
+        "refusal": candidate.refusal,
+        "run": candidate.run,
+        "seconds": None if cost is None else _seconds(cost),
+        "measured": cost is not None and cost.measured,
+        "joules": None if cost is None else cost.energy,
+        "change": change,
+    }
+
+
+def _seconds(cost: Cost) -> CandidateSeconds:
+    return {
+        "compute": cost.compute,
+        "copy": cost.copy,
+        "load": cost.load,
+        "total": cost.total,
+        "copies": to_json(cost.parts),
+    }

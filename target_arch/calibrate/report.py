@@ -1,16 +1,43 @@
 """The outcome of a calibration, as a value with a printed form."""
 
 from collections.abc import Iterator
+from typing import Annotated, TypedDict
 
-from attrs import asdict, field, frozen
+from attrs import field, frozen
 
 from target_arch.calibrate.cost_text import cost_text
 from target_arch.calibrate.fit import LeftOut
 from target_arch.plan.printed.text import table
-from target_arch.soc.costs import Costs
+from target_arch.soc.costs import Costs, StatedError
+from target_arch.soc.schema.records import to_json
 
 _SHOWN = 8
 """The calls that are farthest off are shown, so many of each target_arch."""
+
+
+class CalibratedCall(TypedDict):
+    """A call of a model that the fit did not know."""
+
+    model: str
+    target_arch: str
+    operator: str
+    expected: float
+    counted: float
+    error: Annotated[float, "how far the expected amount is off, as a part of the one counted"]
+
+
+class Calibrated(TypedDict):
+    """How far the fitted costs are off."""
+
+    port: Annotated[str, "where was measured"]
+    counts: Annotated[str, "what was counted there"]
+    measured: Annotated[int, "calls that were measured now"]
+    kept: Annotated[int, "calls that were measured before"]
+    errors: Annotated[dict[str, StatedError | None], "by target_arch; null where no model was left out"]
+    whole_models: Annotated[
+        dict[str, dict[str, float]], "by target_arch and model left out, the error of all its calls together"
+    ]
+    left_out: list[CalibratedCall]
 
 
 @frozen(kw_only=True)
@@ -42,12 +69,11 @@ class CalibrationReport:
             found.setdefault(arch, {})[model] = total - 1
         return found
 
-    def to_json(self) -> dict[str, object]:
+    def to_json(self) -> Calibrated:
         """The calls and their errors for programs."""
         made = self.costs.calibration
         assert made is not None
-        errors = {arch: None if fit.error is None else asdict(fit.error) for arch, fit in made.fitted.items()}
-        calls = [
+        calls: list[CalibratedCall] = [
             {
                 "model": one.work.model,
                 "target_arch": one.work.target_arch,
@@ -63,7 +89,7 @@ class CalibrationReport:
             "counts": made.counted,
             "measured": self.measured,
             "kept": self.kept,
-            "errors": errors,
+            "errors": {arch: to_json(fit.error) for arch, fit in made.fitted.items()},
             "whole_models": self.whole_models,
             "left_out": calls,
         }

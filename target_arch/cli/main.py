@@ -11,6 +11,7 @@ from target_arch.cli.arguments.backend_options import second_phase, unknown
 from target_arch.cli.arguments.parser import command_of, late_words, parser
 from target_arch.cli.text.output import (
     QUIET,
+    PrintedFailure,
     as_json,
     discard_stdout,
     flush,
@@ -46,7 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             message("".join(traceback.format_exception(error.__cause__)))
         message(rendered(error))
         if _wants_json(given):
-            json_data({"diagnostics": as_json(error.diagnostics)})
+            failure: PrintedFailure = {"diagnostics": as_json(error.diagnostics)}
+            json_data(failure)
         return _exit_code(error)
     except BrokenPipeError:
         # The reader of stdout has closed it. Python would complain once more when it flushes stdout at exit.

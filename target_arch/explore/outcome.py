@@ -5,7 +5,7 @@ Tests: `tests/explore/test_evaluate.py`.
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any, TypedDict, cast
 
 from attrs import asdict, field, frozen
 
@@ -41,6 +41,20 @@ class ModelNumbers:
     period: float | None = None
 
 
+class _Status(TypedDict):
+    status: Status
+
+
+class PrintedOutcome(_Status, total=False):
+    """The result of a point or chip: what says nothing is absent."""
+
+    reason: Annotated[str, "the whole text of a refusal or failure"]
+    rule: Annotated[str, "the name of the rule that refuses"]
+    models: dict[str, ModelNumbers]
+    bytes: Annotated[dict[str, int], "of the bundle of all models, by memory"]
+    bound: Annotated[float, "seconds that no run takes less than, where nothing was compiled for that"]
+
+
 @frozen(kw_only=True)
 class PointOutcome:
     """The result of a point. `reason` is the whole text of a refusal or failure, `rule` its name; `bytes` are
@@ -60,11 +74,11 @@ class PointOutcome:
         """Whether there are numbers."""
         return self.status is Status.FITS
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> PrintedOutcome:
         """The outcome for a file of JSON; `from_json` reads it."""
         values = asdict(self)
         kept = {name: value for name, value in values.items() if value}
-        return {**kept, "status": str(self.status)}
+        return cast(PrintedOutcome, {**kept, "status": str(self.status)})
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> "PointOutcome":

@@ -7,16 +7,34 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Annotated, TypedDict
 
 from target_arch.explore.exploration import Exploration
 from target_arch.explore.measures import amount
-from target_arch.explore.outcome import Status
+from target_arch.explore.outcome import PrintedOutcome, Status
 from target_arch.explore.sensitivity import sentences
 from target_arch.explore.space import Limit, Point
 
 _LONGEST = 40
 """Lines of the table of the front; the files have all of it."""
+
+
+class ExploredPoint(PrintedOutcome):
+    """A point of a space with its result."""
+
+    point: Annotated[int, "its number"]
+    values: Annotated[dict[str, str], "of what varies"]
+    measures: Annotated[dict[str, float | None], "in base units; null where there is none"]
+    keeps_limits: bool
+
+
+class ExploredSpace(TypedDict):
+    """The points that were evaluated, and those that no other beats."""
+
+    space: str
+    minimize: Annotated[list[str], "measures"]
+    front: Annotated[list[int], "numbers of points"]
+    points: list[ExploredPoint]
 
 
 def text(made: Exploration) -> str:
@@ -25,7 +43,7 @@ def text(made: Exploration) -> str:
     return "\n".join(parts)
 
 
-def to_json(made: Exploration) -> dict[str, Any]:
+def to_json(made: Exploration) -> ExploredSpace:
     """Every point with its values, its outcome and its goals, and the numbers of those on the front."""
     space = made.space
     return {

@@ -1,8 +1,11 @@
 """The gains of tuning, as a value with a printed form."""
 
+from typing import Annotated, TypedDict
+
 from attrs import frozen
 
 from target_arch.plan.tuning import Tuning
+from target_arch.soc.schema.records import to_json
 
 _NOTHING = "nothing better found"
 
@@ -28,6 +31,14 @@ class Gain:
         return self.after < self.before
 
 
+class Tuned(TypedDict):
+    """The gains of every task."""
+
+    measured: Annotated[str, "where"]
+    runners: Annotated[int, "servers of the tracker; 0 for this computer alone"]
+    tasks: list[Gain]
+
+
 @frozen(kw_only=True)
 class TuningReport:
     """Gains by task, the records, and on how many runners was measured (0: this computer alone)."""
@@ -37,22 +48,9 @@ class TuningReport:
     measured: str
     runners: int
 
-    def to_json(self) -> dict[str, object]:
+    def to_json(self) -> Tuned:
         """The report for programs; times in seconds."""
-        gains = [
-            {
-                "task": gain.task,
-                "what": gain.what,
-                "operators": list(gain.operators),
-                "measured": gain.measured,
-                "refused": gain.refused,
-                "choice": gain.choice,
-                "before": gain.before,
-                "after": gain.after,
-            }
-            for gain in self.gains
-        ]
-        return {"measured": self.measured, "runners": self.runners, "tasks": gains}
+        return {"measured": self.measured, "runners": self.runners, "tasks": to_json(self.gains)}
 
     def __str__(self) -> str:
         lines = [f"measured by {self.measured}" + (f", on {self.runners} servers" if self.runners else "")]

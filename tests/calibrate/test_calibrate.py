@@ -16,6 +16,7 @@ from target_arch.soc import read_soc
 from target_arch.soc.chip.chip import Chip
 from target_arch.soc.costs import Calibration, Costs
 from target_arch.soc.files.cost_file import parse_costs, read_costs
+from tests.cli.closed_schema import require_described
 from tests.e2e.conftest import DIGITS
 
 SOC = read_soc("mcu_m7")
@@ -46,6 +47,7 @@ def test_every_call_of_the_host_is_timed(on_host: CalibrationReport) -> None:
     assert len(made.measured["host_cpu"]) == 10
     assert all(0 < one.amount < 1 and not one.cycles for one in made.measured["host_cpu"].values())
     assert (on_host.measured, on_host.kept) == (18, 0)
+    require_described("calibrate", on_host.to_json())
 
 
 def test_the_cost_file_reads_back(on_host: CalibrationReport) -> None:

@@ -30,6 +30,7 @@ from target_arch.soc import read_soc
 from target_arch.soc.schema.records import to_json
 from target_arch.tune import TuneRequest, TuningReport, tune
 from tests.backends.c.one import constant, one_operator, quantized
+from tests.cli.closed_schema import require_described
 from tests.e2e.conftest import DIGITS
 
 REQUEST = CompileRequest(model_path=DIGITS, soc=read_soc("mcu_m7"), optimize="size")
@@ -80,6 +81,7 @@ def test_the_report_states_every_task_and_the_total(report: TuningReport) -> Non
     assert text.startswith("measured by ")
     assert text.splitlines()[-1].startswith("total of these kernels: ")
     assert report.runners == 0
+    require_described("tune", report.to_json())
 
 
 def found(trials: int = 4) -> Tuning:

@@ -1,7 +1,9 @@
 """The cost of programs on their machines: instructions of every step, bytes of every memory."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
+from typing import Annotated, TypedDict
 
 from attrs import field, frozen
 
@@ -14,6 +16,15 @@ from target_arch.run import Profile, build, read_manifest
 from target_arch.run.bundles.manifest import RecordedFacts, record_facts
 from target_arch.run.executables.firmware import FirmwareImage, build_firmware, described
 from target_arch.soc.schema.records import to_json
+
+
+class CountedRun(TypedDict):
+    """The instructions of a run on an emulated machine, and of each of its steps."""
+
+    instructions: int
+    steps: list[int]
+    stack: Annotated[int, "bytes used"]
+
 
 Programs = tuple[ImageEntry | FirmwareEntry, ...]
 
@@ -64,12 +75,16 @@ def instructions(manifest: Manifest, profile: Profile) -> Shown[Profile]:
         title=f"{profile.instructions:,} instructions",
         value=profile,
         text=_profile_text(manifest, profile),
-        json=lambda: {
-            "instructions": profile.instructions,
-            "steps": list(profile.steps),
-            "stack": profile.stack,
-        },
+        json=partial(_counted, profile),
     )
+
+
+def _counted(profile: Profile) -> CountedRun:
+    return {
+        "instructions": profile.instructions,
+        "steps": list(profile.steps),
+        "stack": profile.stack,
+    }
 
 
 def _profile_text(manifest: Manifest, profile: Profile) -> str:

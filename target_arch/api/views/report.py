@@ -2,6 +2,7 @@
 
 from functools import partial
 from pathlib import Path
+from typing import TypedDict
 
 import attrs
 from attrs import frozen
@@ -10,9 +11,20 @@ from target_arch import report
 from target_arch.api.shown import Shown
 from target_arch.api.views.manifest_text import report_text
 from target_arch.plan.manifest.bundle import Manifest
+from target_arch.report.facts.compared import Figure, Moved
 from target_arch.run.bundles.manifest import read_manifest
 from target_arch.run.bundles.shown import read_report
 from target_arch.soc import SoC
+from target_arch.soc.schema.records import to_json
+
+
+class ComparedBundles(TypedDict):
+    """A model in both bundles: by its name there, the numbers, and the operators that are elsewhere."""
+
+    before: str
+    after: str
+    figures: list[Figure]
+    moved: list[Moved]
 
 
 @frozen(kw_only=True, repr=False)
@@ -69,13 +81,13 @@ def _shown_json(shown: report.ShownBundle) -> dict[str, object]:
     return {**values, "soc": attrs.asdict(shown.soc)}
 
 
-def _compared_json(found: report.Compared) -> list[dict[str, object]]:
+def _compared_json(found: report.Compared) -> list[ComparedBundles]:
     return [
         {
             "before": each.before.name,
             "after": each.after.name,
-            "figures": [attrs.asdict(figure) for figure in each.figures],
-            "moved": [attrs.asdict(moved) for moved in each.moved],
+            "figures": to_json(each.figures),
+            "moved": to_json(each.moved),
         }
         for each in found.models
     ]

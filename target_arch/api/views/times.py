@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated, TypedDict
 
-from attrs import asdict, evolve, field, frozen
+from attrs import evolve, field, frozen
 
 from target_arch.diagnostics import refusal
 from target_arch.emit.programs.tracer import TRACED_PORT, trace_table
@@ -15,6 +16,7 @@ from target_arch.report import trace
 from target_arch.run import build, read_manifest
 from target_arch.run.bundles.shown import read_report
 from target_arch.run.execute.traced import traced
+from target_arch.soc.schema.records import to_json
 
 _RUNS = 5
 """Each step's time is the least of so many runs."""
@@ -43,6 +45,14 @@ class ShareTime:
     seconds: float
 
 
+class MeasuredSteps(TypedDict):
+    """The steps of a model, one after the other on this computer."""
+
+    seconds: Annotated[float, "of all steps together"]
+    steps: list[StepTime]
+    shares: Annotated[list[ShareTime], "of divided operators"]
+
+
 @frozen(kw_only=True)
 class StepTimes:
     """The steps of a model one by one, none behind the back of another, and the shares of the operators that
@@ -58,14 +68,9 @@ class StepTimes:
         """Seconds of all steps together."""
         return sum(step.seconds for step in self.steps)
 
-    def to_json(self) -> dict[str, object]:
+    def to_json(self) -> MeasuredSteps:
         """As JSON."""
-        keys = ("number", "what", "predicted", "seconds")
-        return {
-            "seconds": self.total,
-            "steps": [{key: getattr(step, key) for key in keys} for step in self.steps],
-            "shares": [asdict(share) for share in self.shares],
-        }
+        return {"seconds": self.total, "steps": to_json(self.steps), "shares": to_json(self.shares)}
 
     def __str__(self) -> str:
         rows = [

@@ -536,6 +536,13 @@ def _completion(to: ArgumentParser) -> None:
     )  # fmt: skip
 
 
+def _schema(to: ArgumentParser) -> None:
+    to.add_argument(
+        "name", nargs="?", metavar="NAME",
+        help="a command, `failure` (what each prints with its messages) or `soc` (SoC files); none lists all",
+    )  # fmt: skip
+
+
 def _format(to: ArgumentParser) -> None:
     to.add_argument("--format", choices=("text", "json"), default="text", help="json for programs")
 
@@ -595,6 +602,7 @@ COMMANDS = (
     Command("new-soc", "describe", "write a small commented SoC file to start from", _new_soc),
     Command("new-backend", "new_package", "write a package with a backend that works", _new_backend),
     Command("new-operator", "new_package", "write a package with an operator of your own", _new_operator),
+    Command("schema", "schema", "print the JSON Schema of what a command prints with --format json", _schema),
     Command("completion", "completion", "print a script that completes arguments in a shell", _completion),
     Command("demo", "demo", "the example model from file to verified C, with everything printed", _demo),
 )

@@ -2,14 +2,17 @@
 
 import argparse
 from pathlib import Path
+from typing import Annotated, NotRequired, TypedDict
 
 import attrs
 
 from target_arch.api.soc import described, soc_header, soc_picture
+from target_arch.backend.contract import Option
 from target_arch.cli.arguments.soc_argument import found
 from target_arch.cli.arguments.target_text import parsed
 from target_arch.cli.arguments.targets import built
 from target_arch.cli.text.output import (
+    PrintedDiagnostic,
     as_json,
     data,
     json_data,
@@ -24,10 +27,30 @@ from target_arch.registry import Backends, PlugInError
 from target_arch.soc import SoC
 
 
+class CheckedFile(TypedDict):
+    """A SoC file that is right, or what is wrong with it."""
+
+    file: Annotated[str, "as it was named"]
+    ok: bool
+    diagnostics: Annotated[list[PrintedDiagnostic], "every mistake; empty where it is right"]
+    soc: NotRequired[Annotated[str, "the SoC's name; absent where the file is wrong"]]
+
+
+class ListedBackend(TypedDict):
+    """A backend that was found and can be used."""
+
+    name: str
+    codegen: Annotated[str, "the kind of code that it makes"]
+    description: str
+    options: Annotated[list[Option], "of its own"]
+    contract: Annotated[int, "the version of the contract that it is written for"]
+    origin: Annotated[str, "where it was found"]
+
+
 def check(options: argparse.Namespace) -> int:
     """Print one line per SoC that is right; every mistake of the others is a message."""
     plug_ins = found(options)
-    results: list[dict[str, object]] = []
+    results: list[CheckedFile] = []
     wrong = 0
     for name in options.soc:
         try:
@@ -117,7 +140,7 @@ def headers(options: argparse.Namespace) -> int:
 def backends(options: argparse.Namespace) -> int:
     """List every backend; one that cannot be used is a message, and the others are listed all the same."""
     known = Backends.discover(options.backend_dir)
-    rows: list[dict[str, object]] = []
+    rows: list[ListedBackend] = []
     wrong = 0
     for name in known:
         try:
@@ -126,12 +149,18 @@ def backends(options: argparse.Namespace) -> int:
             wrong += 1
             message(rendered(error))
             continue
-        settable = [attrs.asdict(option) for option in backend.options]
-        about = {"name": name, "codegen": backend.codegen, "description": backend.description}
-        written_for = {"contract": backend.contract, "origin": known.origin(name)}
-        rows.append({**about, "options": settable, **written_for})
+        rows.append(
+            {
+                "name": name,
+                "codegen": backend.codegen,
+                "description": backend.description,
+                "options": list(backend.options),
+                "contract": backend.contract,
+                "origin": known.origin(name),
+            }
+        )
     if options.format == "json":
-        json_data(rows)
+        json_data([{**row, "options": list(map(attrs.asdict, row["options"]))} for row in rows])
     else:
         data("\n".join(_backend_lines(row) for row in rows))
     return 2 if wrong else 0
@@ -155,12 +184,10 @@ def new_soc(options: argparse.Namespace) -> int:
     return 0
 
 
-def _backend_lines(row: dict[str, object]) -> str:
+def _backend_lines(row: ListedBackend) -> str:
     head = f"{row['name']} ({row['codegen']}): {row['description']}"
     lines = [head, f"  contract {row['contract']}, {row['origin']}"]
-    options = row["options"]
-    assert isinstance(options, list)
-    lines += [f"  option {option['name']} = {option['default']}: {option['help']}" for option in options]
+    lines += [f"  option {option.name} = {option.default}: {option.help}" for option in row["options"]]
     return "\n".join(lines)
 
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NotRequired, TypedDict
 
 from target_arch.api.shown import Shown
 from target_arch.cli.text.advice import in_options
@@ -19,6 +19,37 @@ QUIET = "TARGET_ARCH_QUIET"
 _LEVELS = {"error": "31", "warning": "33", "note": "36", "hint": "32"}
 _LEVEL = re.compile(r"(?m)(?<=: )(error|warning|note)(?=: )|^(hint)(?=: )")
 _CARETS = re.compile(r"(?m)^( {6}\| \s*)(\^+)$")
+
+
+class PrintedPlace(TypedDict):
+    """A place in words; one in a file also has its path, line and column."""
+
+    place: str
+    path: NotRequired[str]
+    line: NotRequired[Annotated[int, "counted from 1"]]
+    column: NotRequired[Annotated[int, "counted from 1"]]
+
+
+class PrintedNote(PrintedPlace):
+    """A further place that belongs to a message."""
+
+    message: str
+
+
+class PrintedDiagnostic(PrintedPlace):
+    """A message: what is wrong where, by which rule, and a remedy."""
+
+    rule: Annotated[str, "its name, for `target-arch explain RULE`"]
+    level: str
+    message: str
+    hint: Annotated[str | None, "a remedy; null where there is none to propose"]
+    notes: list[PrintedNote]
+
+
+class PrintedFailure(TypedDict):
+    """The output of a command that ends with messages."""
+
+    diagnostics: list[PrintedDiagnostic]
 
 
 def data(text: str) -> None:
@@ -90,14 +121,14 @@ def rendered(error: DiagnosticError) -> str:
     return _CARETS.sub(lambda found: f"{found[1]}\x1b[1;31m{found[2]}\x1b[0m", coloured)
 
 
-def as_json(diagnostics: Iterable[Diagnostic]) -> list[dict[str, object]]:
+def as_json(diagnostics: Iterable[Diagnostic]) -> list[PrintedDiagnostic]:
     """Diagnostics as JSON values."""
     return [
         {
             "rule": each.rule,
             "level": each.level,
             "message": each.message,
-            "hint": each.hint,
+            "hint": None if each.hint is None else str(each.hint),
             **_place(each.place),
             "notes": [_note(note) for note in each.notes],
         }
@@ -119,11 +150,11 @@ def unwritable(path: Path, error: OSError) -> DiagnosticError:
     return refusal("output-unwritable", str(path), found, "name a place that you may write to")
 
 
-def _note(note: Note) -> dict[str, object]:
+def _note(note: Note) -> PrintedNote:
     return {"message": note.message, **_place(note.place)}
 
 
-def _place(place: Place) -> dict[str, object]:
+def _place(place: Place) -> PrintedPlace:
     if isinstance(place, Span):
         return {"place": str(place), "path": place.path, "line": place.line, "column": place.column}
     return {"place": place}

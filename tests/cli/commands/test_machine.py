@@ -9,6 +9,7 @@ import pytest
 
 from target_arch.cli import main
 from target_arch.resources import examples
+from tests.cli.closed_schema import require_described
 from tests.systems import COMPILER, EMULATOR
 
 DIGITS = str(examples() / "digits" / "digits_int8.onnx")
@@ -46,6 +47,7 @@ def test_run_on_a_file_gives_the_outputs_too(folder: Path, tmp_path: Path, capsy
     np.save(tmp_path / "in.npy", np.zeros(tensor["shape"], tensor["dtype"]))
     assert main(["run", str(folder), "--input", str(tmp_path / "in.npy"), "--format=json"]) == 0
     answer = json.loads(capsys.readouterr().out)
+    require_described("run", answer)
     assert answer.keys() == {model["outputs"][0]["name"], "profile"}
     assert len(answer["profile"]["steps"]) == len(model["steps"])
     assert sum(answer["profile"]["steps"]) < answer["profile"]["instructions"]
@@ -58,6 +60,7 @@ def test_report_image(folder: Path, capsys: Capture) -> None:
     assert "memories in bytes, gaps included\n" in out
     assert "linked as predicted\n" in out
     image = json.loads((folder / "manifest.json").read_text())["image"]
+    require_described("report", image)
     assert image["differences"] == []
     assert {each["memory"] for each in image["memories"]} == {"flash", "sram"}
 
