@@ -25,6 +25,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_the_page(folder: Path, capsys: pytest.CaptureFixture[str], pytestconfig: pytest.Config) -> None:
     text = CONSOLE.sub(lambda found: printed(found[1], capsys), PAGE.read_text())
     check_page(PAGE, text, pytestconfig)

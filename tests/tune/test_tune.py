@@ -70,6 +70,7 @@ def report() -> TuningReport:
     return tune(TuneRequest(compilation=REQUEST, trials=6))
 
 
+@pytest.mark.slow
 def test_the_report_states_every_task_and_the_total(report: TuningReport) -> None:
     kinds = [gain.task.rpartition("_")[0] for gain in report.gains]
     assert kinds
