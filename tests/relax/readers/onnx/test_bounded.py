@@ -14,6 +14,11 @@ from target_arch.diagnostics import DiagnosticError
 from target_arch.plan.manifest.model import BoundedEntry
 from target_arch.relax.importer import import_model
 
+pytestmark = pytest.mark.skipif(
+    onnxruntime.__version__.startswith("1.19."),
+    reason="onnxruntime 1.19 divides by the extent of empty results",
+)
+
 CONSTANTS = """
 float[4] row = {1, -2, 3, -4}, float[1,4] line = {1, 2, 3, 4}, float[4,3] w = {1,2,3,4,5,6,7,8,9,10,11,12},
 float[3] bias = {1, 2, 3}, float[2,4] two = {9,8,7,6,5,4,3,2}, float half = {0.5}, float least = {-0.5},
