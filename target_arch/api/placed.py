@@ -143,9 +143,11 @@ def partition(
     with model_file(model) as file:
         request = requested(file, soc, options)
         from target_arch.pipeline import explain_model, explain_shares
+        from target_arch.pipeline.reuse import Reuse
 
-        graph, divided = explain_model(request, runs_of), request.divide is Divide.AUTO and runs_of
-        shares = explain_shares(request, runs_of) if divided else ()
+        reuse, divided = Reuse(), request.divide is Divide.AUTO and runs_of
+        graph = explain_model(request, runs_of, reuse)
+        shares = explain_shares(request, runs_of, reuse) if divided else ()
         return Partitioning(graph=graph, soc=request.soc, shares=shares)
 
 

@@ -50,20 +50,19 @@ def divided_entries(lowered: Lowered) -> tuple[DividedEntry, ...] | None:
     """One entry per divided operator, in the order of the model; None where none is divided."""
     if lowered.whole is None:
         return None
-    shares: dict[str, list[ShareEntry]] = {}
-    for id, part in lowered.model.slices.items():
-        where = lowered.graph.choice(id).instance
-        share = ShareEntry(slice=id, instance=where, start=part.start, stop=part.stop)
-        shares.setdefault(part.operator, []).append(share)
-    axes = {part.operator: part.axis for part in lowered.model.slices.values()}
+    division = lowered.division
+    ids = {(part.operator, part.start, part.stop): id for id, part in lowered.model.slices.items()}
     return tuple(
         DividedEntry(
             whole=entry,
-            axis=axes[entry.id],
-            shares=tuple(sorted(shares[entry.id], key=lambda share: share.start)),
+            axis=division[entry.id].axis,
+            shares=tuple(
+                ShareEntry(slice=ids[entry.id, share.start, share.stop], **asdict(share))
+                for share in division[entry.id].shares
+            ),
         )
         for entry in operator_entries(lowered.whole.model, lowered.whole)
-        if entry.id in shares
+        if entry.id in division
     )
 
 

@@ -20,19 +20,32 @@ def partition_model(request: CompileRequest) -> PartitionGraph:
 
     `run` is simulated, with stand-ins for kernels.
     """
-    return _placed(request, ())
+    return explain_model(request, ())
 
 
-def explain_model(request: CompileRequest, operators: Collection[str]) -> PartitionGraph:
-    """As `partition_model`; candidates of these operators have the run if the operator went there."""
-    return _placed(request, operators)
-
-
-def explain_shares(request: CompileRequest, operators: Collection[str]) -> tuple[ShareChoice, ...]:
-    """Of operators of the model that may be divided, the expected run with other shares of each alone. Raises
-    as `compile_model` does: everything is lowered.
+def explain_model(
+    request: CompileRequest, operators: Collection[str], reuse: Reuse | None = None
+) -> PartitionGraph:
+    """As `partition_model`; candidates of these operators have the run if the operator went there. The
+    imported model is taken from `reuse`, and kept there.
     """
-    prepared = prepare(request)
+    reuse = reuse or Reuse()
+    plug_ins = plug_ins_of(request)
+    backends = plug_ins.backends_for(request.soc)
+    (model, _), _ = imported(request, backends, plug_ins, reuse)
+    setting = setting_of(request, backends)
+    graph = placed_as_asked(request, setting, backends, model, rules(request), reuse)
+    grouping = Grouping(model=model, setting=setting, backends=backends)
+    return with_runs(graph, grouping, operators)
+
+
+def explain_shares(
+    request: CompileRequest, operators: Collection[str], reuse: Reuse | None = None
+) -> tuple[ShareChoice, ...]:
+    """Of operators of the model that may be divided, the expected run with other shares of each alone. Raises
+    as `compile_model` does: everything is lowered. `reuse` as for `explain_model`.
+    """
+    prepared = prepare(request, reuse)
     lowered = plan(prepared, request.soc)
     graphs = DividedGraphs(
         base=lowered.whole or lowered.graph,
@@ -41,13 +54,3 @@ def explain_shares(request: CompileRequest, operators: Collection[str]) -> tuple
         rules=rules(request),
     )
     return tuple(share_choices(lowered.division, graphs, operators))
-
-
-def _placed(request: CompileRequest, operators: Collection[str]) -> PartitionGraph:
-    plug_ins = plug_ins_of(request)
-    backends = plug_ins.backends_for(request.soc)
-    (model, _), _ = imported(request, backends, plug_ins, Reuse())
-    setting = setting_of(request, backends)
-    graph = placed_as_asked(request, setting, backends, model, rules(request), Reuse())
-    grouping = Grouping(model=model, setting=setting, backends=backends)
-    return with_runs(graph, grouping, operators)

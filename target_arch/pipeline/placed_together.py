@@ -1,7 +1,6 @@
 """The models of a workload placed together: each on one device or on all, so that the responses are best."""
 
 from collections.abc import Iterator, Sequence
-from typing import TypeVar
 
 from attrs import evolve
 
@@ -9,7 +8,7 @@ from target_arch.pipeline.packing import pack
 from target_arch.pipeline.planning import plan
 from target_arch.pipeline.preparation import PreparedModel
 from target_arch.pipeline.request import CompileRequest, ModelsRequest
-from target_arch.pipeline.workloads import tasks_of
+from target_arch.pipeline.workloads import task_of, tasks_of
 from target_arch.plan.lowered import Lowered
 from target_arch.plan.resident import Resident
 from target_arch.plan.steps import Dispatch
@@ -20,7 +19,6 @@ from target_arch.stages.workloads.choice import chosen
 from target_arch.stages.workloads.placements import is_better, together
 
 _EVERY = "*"
-T = TypeVar("T")
 
 Prepared = tuple[PreparedModel, ...]
 Plans = tuple[Lowered, ...]
@@ -44,16 +42,15 @@ def placed_together(
     first = chosen(timed_tasks(workload, prepared, lowered))
     if workload.placement is WorkloadPlacement.ALONE and first.schedulable:
         return prepared, lowered
-    choices = [
-        [(prepared, lowered), *_confined(number, prepared, lowered)] for number in range(len(prepared))
-    ]
+    choices = [[each, *_confined(*each)] for each in zip(prepared, lowered, strict=True)]
     tasks = [
-        [timed_tasks(workload, *each)[number] for each in choice] for number, choice in enumerate(choices)
+        [task_of(workload, model, ready.setting, planned) for ready, planned in choice]
+        for model, choice in zip(workload.models, choices, strict=True)
     ]
     picks = together(tasks)
     if not any(picks):
         return prepared, lowered
-    models = tuple(choices[number][pick][0][number] for number, pick in enumerate(picks))
+    models = tuple(choice[pick][0] for choice, pick in zip(choices, picks, strict=True))
     try:
         plans = pack(models, request, advised=False)
     except (DoesNotFitError, PlacementError):
@@ -62,11 +59,10 @@ def placed_together(
     return (models, plans) if better else (prepared, lowered)
 
 
-def _confined(number: int, prepared: Prepared, lowered: Plans) -> Iterator[tuple[Prepared, Plans]]:
-    """The models with that one on one device and the host, for each that it is on and each like these."""
-    model, soc = prepared[number], prepared[number].request.soc
-    steps = lowered[number].steps.steps
-    used = {step.instance for step in steps if isinstance(step, Dispatch)} - {soc.host.name}
+def _confined(model: PreparedModel, lowered: Lowered) -> Iterator[tuple[PreparedModel, Lowered]]:
+    """The model on one device and the host, for each device that it is on and each like these."""
+    soc = model.request.soc
+    used = {step.instance for step in lowered.steps.steps if isinstance(step, Dispatch)} - {soc.host.name}
     archs = {each.arch.name for each in soc.instances if each.name in used}
     others = [each for each in soc.instances if each.name != soc.host.name]
     for device in others:
@@ -78,14 +74,10 @@ def _confined(number: int, prepared: Prepared, lowered: Plans) -> Iterator[tuple
             found = plan(evolve(ready, request=evolve(only, resident=Resident.NEVER)), soc, advised=False)
         except (DoesNotFitError, PlacementError):
             continue
-        yield _changed(prepared, number, ready), _changed(lowered, number, found)
+        yield ready, found
 
 
 def _without(request: CompileRequest, devices: set[str]) -> CompileRequest:
     before = request.forbid.get(_EVERY, ())
     forbidden = (*before, *sorted(devices - {*before}))
     return evolve(request, forbid={**request.forbid, _EVERY: forbidden})
-
-
-def _changed(values: tuple[T, ...], number: int, value: T) -> tuple[T, ...]:
-    return (*values[:number], value, *values[number + 1 :])

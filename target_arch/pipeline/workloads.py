@@ -10,7 +10,7 @@ from target_arch.plan.model_pools import Sharing
 from target_arch.plan.printed.workloads import remedy, verdict
 from target_arch.plan.workloads.answers import Analysis
 from target_arch.plan.workloads.tasks import TimedTask
-from target_arch.plan.workloads.workload import Schedule, Workload
+from target_arch.plan.workloads.workload import Schedule, TimedModel, Workload
 from target_arch.stages.check.table import check_table
 from target_arch.stages.check.waiting import check_responses, check_waits
 from target_arch.stages.program.partial import PartialLowering
@@ -57,15 +57,15 @@ def tasks_of(
 ) -> tuple[TimedTask, ...]:
     """The tasks of planned models."""
     return tuple(
-        timed_task(
-            workload,
-            model,
-            each,
-            Times(PartialLowering(setting=setting, graph=each.graph, kernels=each.kernels)),
-            worst_factors(setting.soc, setting.costs),
-        )
+        task_of(workload, model, setting, each)
         for model, setting, each in zip(workload.models, settings, lowered, strict=True)
     )
+
+
+def task_of(workload: Workload, model: TimedModel, setting: Setting, lowered: Lowered) -> TimedTask:
+    """The task of one planned model."""
+    times = Times(PartialLowering(setting=setting, graph=lowered.graph, kernels=lowered.kernels))
+    return timed_task(workload, model, lowered, times, worst_factors(setting.soc, setting.costs))
 
 
 def answered(workload: Workload, tasks: Sequence[TimedTask]) -> Analysis:
