@@ -6,7 +6,8 @@ For TFLite Micro and microTVM with CMSIS-NN: the instructions that the backend `
 board, and those of CMSIS-NN's dense layers and additions, which it leaves to C; LLVM's machine code analyser
 gives their cycles on the core, and one factor per chip what caches, wait states and the compiler add. The
 factor is the geometric mean over the three other tasks. For the chip with an Ethos-U: the simulated run with
-Vela's cycles, nothing fitted.
+Vela's cycles, and for the two tasks whose program takes and gives floats in the vendor's build the time of
+converting them, at the time of one value that the other of the two says.
 
 `--classes` prints the shares of classes of instructions and the cycles by the classes of
 `target_arch/soc/chip/processors.toml`; `--energy` joules as the power of the other tasks times the published
@@ -54,6 +55,12 @@ _BOARDS = {
     "Cortex-M7": ("mps2-an386", "cortex-m4", "soft"),
     "Cortex-M55": ("mps3-an547", "cortex-m55", "hard"),
 }
+
+
+CONVERTED: Mapping[str, int] = {"ic": 32 * 32 * 3 + 10, "ad": 2 * 640}
+"""Values that Renesas' compiler converts from and to floats on the processor of the RA8P1, by task: its model
+zoo has a unit of the processor before and behind that of the NPU for these two, and none for the others.
+"""
 
 
 @frozen(kw_only=True)
@@ -178,17 +185,36 @@ def from_instructions(
             yield Prediction(chip=name, task=task, published=value, predicted=found[task])
 
 
-def from_vela(rows: Sequence[PublishedRow]) -> Iterator[Prediction]:
-    """Milliseconds of the chip with an Ethos-U55, everything on the unit that it takes."""
-    row = next(row for row in rows if row.chip == "RA8P1")
+def on_the_unit() -> dict[str, float]:
+    """Milliseconds of the tasks on the RA8P1's Ethos-U55, everything there that it takes."""
     soc = read_soc("ra8p1")
+    found = {}
     for name, task in TASKS.items():
         model = SHARED / "models" / f"{name}.tflite"
         request = CompileRequest(model_path=model, soc=soc, keep_dead=True, prefer={"*": "npu"})
         run = compile_model(request).execution
         assert run is not None
-        predicted = run.makespan * 1e3
-        yield Prediction(chip="RA8P1, Vela", task=task, published=row.milliseconds[task], predicted=predicted)
+        found[task] = run.makespan * 1e3
+    return found
+
+
+def of_a_value(row: PublishedRow, unit: Mapping[str, float], without: str = "") -> float:
+    """Milliseconds of converting one value, by the tasks that do, but one."""
+    return fmean(
+        (row.milliseconds[task] - unit[task]) / count
+        for task, count in CONVERTED.items()
+        if task != without
+    )
+
+
+def from_vela(rows: Sequence[PublishedRow]) -> Iterator[Prediction]:
+    """Milliseconds of the chip with an Ethos-U55."""
+    row = next(row for row in rows if row.chip == "RA8P1")
+    unit = on_the_unit()
+    for task, own in unit.items():
+        converting = CONVERTED.get(task, 0) * of_a_value(row, unit, task)
+        published = row.milliseconds[task]
+        yield Prediction(chip="RA8P1, Vela", task=task, published=published, predicted=own + converting)
 
 
 def energies(rows: Sequence[PublishedRow]) -> Iterator[Prediction]:
@@ -287,6 +313,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for title, other in (("cortex-m85", "cortex-m55"), ("cortex-m55", "cortex-m85")):
         print(summary(f"CMSIS-NN, RA8D1 as {title}", [p for p in timed if not p.chip.endswith(other)]))
     print(summary("Vela", vela))
+    print(summary("both, RA8D1 as cortex-m55", [*(p for p in timed if not p.chip.endswith("m85")), *vela]))
 
 
 if __name__ == "__main__":

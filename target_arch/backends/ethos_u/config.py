@@ -26,12 +26,15 @@ _PORT_BYTES = {"u55": 8, "u65": 16}
 
 @frozen(kw_only=True)
 class EthosU:
-    """An instance as Vela sees it. `constants` is the arena's own memory where one memory holds all."""
+    """An instance as Vela sees it. `constants` is the arena's own memory where one memory holds all. `burst` is
+    the bytes of the arena's memory that one access fetches, however few of them are wanted.
+    """
 
     accelerator: str
     clock: float
     arena: Memory
     constants: Memory
+    burst: int
 
     @property
     def macs(self) -> int:
@@ -70,6 +73,7 @@ def unit_of(soc: SoC, instance: Instance, backend: Backend) -> EthosU:
         clock=instance.arch.clock or DEFAULT_CLOCK,
         arena=arena,
         constants=soc.memory(constants),
+        burst=int(backend.option(instance, "burst")),
     )
 
 
@@ -80,7 +84,7 @@ def config_text(unit: EthosU, arena_bytes: int) -> str:
     lines = [f"[System_Config.{SYSTEM}]", f"core_clock={unit.clock!r}", "axi0_port=Sram"]
     if not shared:
         lines.append(f"axi1_port={other}")
-    lines += _memory(unit, unit.arena, "Sram", burst=32, queue=8)
+    lines += _memory(unit, unit.arena, "Sram", burst=unit.burst, queue=8)
     if not shared:
         lines += _memory(unit, unit.constants, other, burst=128, queue=2)
     lines += [f"[Memory_Mode.{MODE}]", f"const_mem_area={'Axi0' if shared else 'Axi1'}"]
@@ -89,7 +93,9 @@ def config_text(unit: EthosU, arena_bytes: int) -> str:
 
 
 def _memory(unit: EthosU, memory: Memory, area: str, *, burst: int, queue: int) -> list[str]:
-    """Speed and latency of a memory, in cycles of the unit. Bursts and queues are those of Arm's examples."""
+    """Speed and latency of a memory, in cycles of the unit. Queues, and bursts of constants, are those of Arm's
+    examples.
+    """
     latency = round((memory.latency or 0.0) * unit.clock)
     scale = unit.bandwidth(memory) / (unit.clock * unit.port_bytes)
     return [

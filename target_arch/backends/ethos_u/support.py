@@ -27,6 +27,7 @@ OPTIONS = (
         default="",
         help="the memory that weights are streamed from; by default the first it sees beside its own",
     ),
+    Option(name="burst", default=32, positive=True, help="bytes that an access to its own memory fetches"),
 )
 _FITTED_MACS = 128
 """The figures below are cycles of a unit with so many multipliers, fitted to Vela's figures for the single

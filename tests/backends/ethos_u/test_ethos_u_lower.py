@@ -54,6 +54,13 @@ def test_the_configuration_is_the_soc_file_s_and_has_the_promised_arena() -> Non
     assert config_text(unit_of(soc, soc.instance("npu"), backend), 4096) == CONFIG
 
 
+def test_bursts_are_those_of_the_soc_file() -> None:
+    soc = read_soc("ra8p1")
+    text = config_text(unit_of(soc, soc.instance("npu"), backend), 4096)
+    assert "Sram_burst_length=128\nSram_read_latency=8\nSram_write_latency=8\n" in text
+    assert "OffChipFlash_burst_length=128\nOffChipFlash_read_latency=8\n" in text
+
+
 def test_everything_in_one_memory_uses_one_port() -> None:
     soc = chip(constants="sram")
     text = config_text(unit_of(soc, soc.instance("npu"), backend), 4096)
