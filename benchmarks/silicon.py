@@ -201,9 +201,7 @@ def on_the_unit() -> dict[str, float]:
 def of_a_value(row: PublishedRow, unit: Mapping[str, float], without: str = "") -> float:
     """Milliseconds of converting one value, by the tasks that do, but one."""
     return fmean(
-        (row.milliseconds[task] - unit[task]) / count
-        for task, count in CONVERTED.items()
-        if task != without
+        (row.milliseconds[task] - unit[task]) / count for task, count in CONVERTED.items() if task != without
     )
 
 

@@ -26,8 +26,8 @@ _PORT_BYTES = {"u55": 8, "u65": 16}
 
 @frozen(kw_only=True)
 class EthosU:
-    """An instance as Vela sees it. `constants` is the arena's own memory where one memory holds all. `burst` is
-    the bytes of the arena's memory that one access fetches, however few of them are wanted.
+    """An instance as Vela sees it. `constants` is the arena's own memory where one memory holds all. `burst`
+    is the bytes of the arena's memory that one access fetches, however few of them are wanted.
     """
 
     accelerator: str
@@ -93,8 +93,8 @@ def config_text(unit: EthosU, arena_bytes: int) -> str:
 
 
 def _memory(unit: EthosU, memory: Memory, area: str, *, burst: int, queue: int) -> list[str]:
-    """Speed and latency of a memory, in cycles of the unit. Queues, and bursts of constants, are those of Arm's
-    examples.
+    """Speed and latency of a memory, in cycles of the unit. Queues, and bursts of constants, are those of
+    Arm's examples.
     """
     latency = round((memory.latency or 0.0) * unit.clock)
     scale = unit.bandwidth(memory) / (unit.clock * unit.port_bytes)
