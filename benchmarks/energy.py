@@ -21,7 +21,7 @@ from target_arch.pipeline import CompiledModel, CompileRequest, compile_model, p
 from target_arch.plan.printed.text import table
 from target_arch.resources import soc_configs
 from target_arch.soc import SoC, read_soc
-from target_arch.soc.costs import Costs, Measured
+from target_arch.soc.costs import Costs, Measured, MeasuredTime
 
 SHARED = Path(__file__).parents[2] / "shared"
 TASKS: Mapping[str, str] = {
@@ -87,7 +87,7 @@ def divided_costs(task: str, soc: SoC) -> Costs:
     return Costs(
         operators={
             arch: {
-                id: Measured(amount=seconds * own / whole, energy=joules * own / whole)
+                id: Measured(time=MeasuredTime(amount=seconds * own / whole), energy=joules * own / whole)
                 for id, own in times.items()
             }
             for arch, (seconds, joules) in published(task).items()

@@ -24,7 +24,14 @@ from target_arch.diagnostics import refusal
 from target_arch.pipeline import CompiledModel, CompileRequest, compile_model
 from target_arch.registry.plug_ins import PlugIns
 from target_arch.soc.chip.chip import cycles_per_instruction
-from target_arch.soc.costs import NOTHING_MEASURED, Calibration, Costs, FittedCosts, MeasuredOperator
+from target_arch.soc.costs import (
+    NOTHING_MEASURED,
+    Calibration,
+    Costs,
+    FittedCosts,
+    MeasuredOperator,
+    MeasuredTime,
+)
 from target_arch.soc.model import HOST_ENGINE, SoC, TargetArch
 
 
@@ -102,7 +109,7 @@ def _known(request: CalibrateRequest) -> Mapping[str, Mapping[str, MeasuredOpera
     if before.port != request.port:
         said = f"it was measured on port `{before.port}`, not on `{request.port}`"
         raise refusal("another-port", origin, said)
-    return before.measured
+    return request.before.measured
 
 
 def _counted(
@@ -150,7 +157,7 @@ def _kept(found: Sequence[Work], table: Mapping[str, MeasuredOperator]) -> tuple
     if not found or not same:
         return None
     return tuple(
-        Observation(work=work, amount=sum(entry.amount for entry in row if entry))
+        Observation(work=work, amount=sum(entry.time.amount for entry in row if entry))
         for work, row in zip(found, entries, strict=True)
     )
 
@@ -167,17 +174,20 @@ def _report(request: CalibrateRequest, counting: CountingPort, runs: Sequence[_C
     others = {arch: left_out(some, cycles=counting.cycles) for arch, some in by_arch.items()}
     second = 1 / soc.host.clock if counting.cycles and soc.host.clock else 1.0
     before = NOTHING_MEASURED if request.before is None else request.before
-    made = Calibration(
-        soc=soc.name,
-        port=request.port,
-        counted=_counted_unit(soc, counting),
-        tools=counting.tools,
-        models=tuple(dict.fromkeys(call.work.model for call in calls)),
-        measured={arch: _measured(some, counting) for arch, some in by_arch.items()},
-        fitted={arch: _fit(some, others[arch], counting) for arch, some in by_arch.items()},
+    costs = Costs(
+        copies=path_costs(moved, {HOST_ENGINE: second}) or before.copies,
+        calibration=Calibration(
+            soc=soc.name,
+            port=request.port,
+            counts=_counted_unit(soc, counting),
+            tools=counting.tools,
+            models=tuple(dict.fromkeys(call.work.model for call in calls)),
+        ),
+        measured={arch: _measured(by_arch[arch], counting) for arch in sorted(by_arch)},
+        fitted={arch: _fit(by_arch[arch], others[arch], counting) for arch in sorted(by_arch)},
     )
     return CalibrationReport(
-        costs=Costs(copies=path_costs(moved, {HOST_ENGINE: second}) or before.copies, calibration=made),
+        costs=costs,
         left_out=tuple(call for arch in others for call in others[arch]),
         measured=len(calls) - sum(run.kept for run in runs),
         kept=sum(run.kept for run in runs),
@@ -202,6 +212,7 @@ def _measured(some: Sequence[Observation], counting: CountingPort) -> dict[str, 
     for call in some:
         for name, share in call.work.shares:
             amount = call.amount * share
-            if name not in table or amount < table[name].amount:
-                table[name] = MeasuredOperator(amount=amount, cycles=counting.cycles, kernel=call.work.kernel)
-    return table
+            if name not in table or amount < table[name].time.amount:
+                time = MeasuredTime(amount=amount, cycles=counting.cycles)
+                table[name] = MeasuredOperator(time=time, kernel=call.work.kernel)
+    return dict(sorted(table.items()))

@@ -13,7 +13,7 @@ from attrs import frozen
 
 from target_arch.calibrate.observations import CopyObservation, Observation, Work
 from target_arch.run.tools.toolchain import missing
-from target_arch.soc.costs import FittedCosts, PathCost, StatedError
+from target_arch.soc.costs import FittedCosts, MeasuredTime, PathCost, StatedError
 
 _PULLS = (1e-6, 1e-3, 1e-2, 0.1, 1.0)
 """How much it may weigh that a rate leaves the backend's, as a part of what the errors of calls weigh."""
@@ -77,8 +77,9 @@ def _at_pull(some: Sequence[Observation], pull: float, cycles: bool) -> FittedCo
     weight = sqrt(pull * len(some) / len(units))
     rows = np.vstack([shares * scale, np.eye(len(units)) * weight])
     wanted = np.concatenate([np.ones(len(some)), np.where(prior > 0, weight, 0.0)])
-    rates = [float(rate) for rate in np.array(_least_squares(rows, wanted)) * scale]
-    return FittedCosts(rates=dict(zip(units, rates, strict=True)), cycles=cycles, share=_share(some))
+    rates = np.array(_least_squares(rows, wanted)) * scale
+    times = [MeasuredTime(amount=float(rate), cycles=cycles) for rate in rates]
+    return FittedCosts(rates=dict(zip(units, times, strict=True)), share=_share(some))
 
 
 def _price(unit: str, some: Sequence[Observation]) -> float:
@@ -90,7 +91,7 @@ def _price(unit: str, some: Sequence[Observation]) -> float:
 def expected(work: Work, costs: FittedCosts) -> float:
     """The amount of a call at fitted rates; a share of the backend's estimate where a unit has none."""
     if all(unit in costs.rates for unit in work.units):
-        return sum(costs.rates[unit] * count for unit, count in work.units.items())
+        return sum(costs.rates[unit].amount * count for unit, count in work.units.items())
     return costs.share * work.estimate
 
 

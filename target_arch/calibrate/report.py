@@ -5,10 +5,10 @@ from typing import Annotated, TypedDict
 
 from attrs import field, frozen
 
-from target_arch.calibrate.cost_text import cost_text
 from target_arch.calibrate.fit import LeftOut
 from target_arch.plan.printed.text import table
 from target_arch.soc.costs import Costs, StatedError
+from target_arch.soc.files.cost_file import cost_text
 from target_arch.soc.schema.records import to_json
 
 _SHOWN = 8
@@ -71,7 +71,7 @@ class CalibrationReport:
 
     def to_json(self) -> Calibrated:
         """The calls and their errors for programs."""
-        made = self.costs.calibration
+        made, fitted = self.costs.calibration, self.costs.fitted
         assert made is not None
         calls: list[CalibratedCall] = [
             {
@@ -86,10 +86,10 @@ class CalibrationReport:
         ]
         return {
             "port": made.port,
-            "counts": made.counted,
+            "counts": made.counts,
             "measured": self.measured,
             "kept": self.kept,
-            "errors": {arch: to_json(fit.error) for arch, fit in made.fitted.items()},
+            "errors": {arch: to_json(fit.error) for arch, fit in fitted.items()},
             "whole_models": self.whole_models,
             "left_out": calls,
         }
@@ -100,10 +100,10 @@ class CalibrationReport:
         kept = f", {self.kept:,} kept from before" if self.kept else ""
         copies = f"; {self.copies:,} copies" if self.copies else ""
         lines = [f"{self.measured:,} calls measured{kept}{copies}: {made}"]
-        for arch, fit in made.fitted.items():
+        for arch, fit in self.costs.fitted.items():
             said = str(fit.error) if fit.error else "not known: it takes two models to leave one out"
             lines.append(f"{arch}: {len(fit.rates)} rates; error of calls of models left out: {said}")
-            lines += [*self._whole(arch), self._farthest(arch, made.counted)]
+            lines += [*self._whole(arch), self._farthest(arch, made.counts)]
         return "\n".join(line for line in lines if line) + "\n"
 
     def _whole(self, arch: str) -> Iterator[str]:

@@ -53,13 +53,9 @@ def _questions(lowered: Lowered, setting: Setting) -> Iterator[Question]:
 
 def _error(setting: Setting, instances: set[str]) -> str:
     """The stated errors of the target_archs that compute something."""
-    calibration = setting.costs.calibration
-    if calibration is None:
-        return ""
     archs = {setting.soc.instance(name).arch.name for name in instances}
-    stated = {
-        arch: fit.error for arch, fit in calibration.fitted.items() if arch in archs and fit.error is not None
-    }
+    fitted = setting.costs.fitted
+    stated = {arch: fit.error for arch, fit in fitted.items() if arch in archs and fit.error is not None}
     several = len(stated) > 1
     return "; ".join(f"{arch} {error}" if several else str(error) for arch, error in stated.items())
 

@@ -6,16 +6,18 @@ sorted; `docs/tuning.md` describes it. Tests: `tests/tune/test_tune.py`.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
-from attrs import asdict, field, fields, frozen
+from attrs import evolve, field, frozen
 
-from target_arch.diagnostics import Diagnostic, DiagnosticError
-from target_arch.soc.files.json_text import parsed
+from target_arch.diagnostics import DiagnosticError, refusal
+from target_arch.soc.files.json_text import parsed, placed
+from target_arch.soc.schema.kinds import Faults
+from target_arch.soc.schema.records import ClosedRecord, read_record, to_json
 
 FORMAT = "target_arch tuning"
 SCHEMA = 2
@@ -27,24 +29,30 @@ _SHOWN = 80
 
 
 @frozen(kw_only=True)
-class TuningRecord:
-    """The best code of a task: `choice` where the rules choose `rule`, and for a definition `trace`, the
-    steps of an `s_tir.Schedule` as JSON text; empty for the default schedule.
+class TuningRecord(ClosedRecord):
+    """The best code of a task."""
 
-    `what` describes the task to a person, `measured` names the machine that measured it. `baseline` and
-    `tuned` are seconds of one call of the rules' code and of this one, measured in the same run; `scratch`
-    are bytes that this one wants.
-    """
+    task: Annotated[str, "the kind of the operator, and a hash of its printed S-TIR"]
+    what: Annotated[str, "the operator, for a person"]
+    measured: Annotated[str, "the machine that measured: its compiler and flags"]
+    rule: Annotated[str, "what the rules choose: the name of a kernel, or `definition`"]
+    choice: Annotated[str, "what is better"]
+    baseline: Annotated[float, "seconds of one call of the rules' code"]
+    tuned: Annotated[float, "seconds of one call of this one, measured in the same run"]
+    scratch: Annotated[int, "bytes that this one wants"]
+    trace: Annotated[
+        str, "for a definition, the steps of an `s_tir.Schedule` as JSON; empty for the default schedule"
+    ] = field(repr=False)
 
-    task: str
-    what: str
-    measured: str
-    rule: str
-    choice: str
-    baseline: float
-    tuned: float
-    scratch: int
-    trace: str = field(repr=False)
+
+@frozen(kw_only=True)
+class TuningFile(ClosedRecord):
+    """A file of records."""
+
+    format: Annotated[str, "`target_arch tuning`"]
+    schema: Annotated[int, "the version of this format, `2`"]
+    tvm: Annotated[str, "the version of TVM, since a schedule may not apply in another one"]
+    records: tuple[TuningRecord, ...]
 
 
 @frozen(kw_only=True)
@@ -73,9 +81,9 @@ def tuning_of(records: Iterable[TuningRecord]) -> Tuning:
 
 def tuning_text(tuning: Tuning) -> str:
     """The file's text. Same records, same bytes."""
-    entries = [asdict(each) for each in tuning.records.values()]
-    about = {"format": FORMAT, "schema": SCHEMA, "tvm": _tvm(), "records": entries}
-    return json.dumps(about, indent=1, sort_keys=True) + "\n"
+    records = tuple(tuning.records.values())
+    file = TuningFile(format=FORMAT, schema=SCHEMA, tvm=_tvm(), records=records)
+    return json.dumps(to_json(file), indent=1, sort_keys=True) + "\n"
 
 
 def read_tuning(path: Path) -> Tuning:
@@ -83,65 +91,25 @@ def read_tuning(path: Path) -> Tuning:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        raise _refused(path, f"cannot be read: {error.strerror}") from error
+        raise refusal("bad-tuning", path, f"cannot be read: {error.strerror}", _HINT) from error
     except ValueError as error:
-        raise _refused(path, "is not UTF-8") from error
-    read = parsed(text, str(path))
-    if (
-        not isinstance(read, dict)
-        or read.get("format") != FORMAT
-        or not isinstance(read.get("records"), list)
-    ):
-        raise _refused(path, "is no tuning file")
-    ours = {"schema": SCHEMA, "tvm": _tvm()}
-    for name, known in ours.items():
-        if read.get(name) != known:
-            said = f"is foreign: {name} {_short(read.get(name))} wrote it, this is {name} {known}"
-            raise _refused(
-                path, said, "foreign-tuning", "tune again; what another version found need not apply"
-            )
-    faults = [fault for number, entry in enumerate(read["records"]) for fault in _faults(number, entry)]
-    if faults:
-        raise DiagnosticError([_diagnostic(path, fault, "bad-tuning", _HINT) for fault in faults])
-    return tuning_of(TuningRecord(**entry) for entry in read["records"])
-
-
-_TYPES: Mapping[str, tuple[type, ...]] = {
-    "task": (str,),
-    "what": (str,),
-    "measured": (str,),
-    "rule": (str,),
-    "choice": (str,),
-    "baseline": (int, float),
-    "tuned": (int, float),
-    "scratch": (int,),
-    "trace": (str,),
-}
-
-
-def _faults(number: int, entry: Any) -> Iterator[str]:
-    if not isinstance(entry, dict):
-        yield f"record {number} is no table"
-        return
-    name = f"record {number} (`{_short(entry.get('task'))}`)"
-    keys = {each.name for each in fields(TuningRecord)}
-    if entry.keys() != keys:
-        wrong = ", ".join(f"`{key}`" for key in sorted(map(str, entry.keys() ^ keys)))
-        yield f"{name}: {wrong} missing or unknown"
-        return
-    for key, kinds in _TYPES.items():
-        if not isinstance(entry[key], kinds) or isinstance(entry[key], bool):
-            yield f"{name}: `{key}` is `{_short(entry[key])}`"
+        raise refusal("bad-tuning", path, "is not UTF-8", _HINT) from error
+    table = parsed(text, str(path))
+    if not isinstance(table, dict) or table.get("format") != FORMAT:
+        raise refusal("bad-tuning", path, "is no tuning file", _HINT)
+    for name, known in {"schema": SCHEMA, "tvm": _tvm()}.items():
+        if table.get(name) != known:
+            said = f"is foreign: {name} {_short(table.get(name))} wrote it, this is {name} {known}"
+            hint = "tune again; what another version found need not apply"
+            raise refusal("foreign-tuning", path, said, hint)
+    faults: Faults = []
+    file = read_record(TuningFile, table, faults)
+    if file is None:
+        told = placed(faults, str(path), text)
+        raise DiagnosticError(evolve(each, rule="bad-tuning", hint=_HINT) for each in told)
+    return tuning_of(file.records)
 
 
 def _short(value: object) -> str:
     text = str(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
-
-
-def _refused(path: Path, said: str, rule: str = "bad-tuning", hint: str = _HINT) -> DiagnosticError:
-    return DiagnosticError([_diagnostic(path, said, rule, hint)])
-
-
-def _diagnostic(path: Path, said: str, rule: str, hint: str) -> Diagnostic:
-    return Diagnostic(rule=rule, place=str(path), message=said, hint=hint)

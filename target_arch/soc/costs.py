@@ -1,43 +1,107 @@
 """Costs measured on a chip or fitted to what was, which replace the numbers of descriptions and backends.
 
-`cost_file.py` reads them. They count in placement alone: the description itself, and the files made from it,
-stays as it is.
+The classes are the records of a cost file, which `cost_file.py` reads. They count in placement alone: the
+description itself, and the files made from it, stays as it is.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import Annotated, cast
 
 from attrs import evolve, field, frozen
 
+from target_arch.soc.faults import Path
 from target_arch.soc.model import CopyPath, SoC, TargetArch
+from target_arch.soc.schema.fields import COPY, LOAD, SCHEMA, WATTS
+from target_arch.soc.schema.kinds import Faults, Names, OneOrMore, Quantity, Text
+from target_arch.soc.schema.records import NO_KEY, WHERE_THERE, ClosedRecord, KeyName, Real, RecordKind
+from target_arch.soc.units import TIME
+
+_CYCLES = "cycles"
+_DURATION = {**TIME, _CYCLES: Fraction(1)}
+_PER = ("", "/element", "/mac")
+_COUNTED = {f"{unit}{per}": factor for per in _PER for unit, factor in _DURATION.items()}
+_JOULES = {"pJ": Fraction(1, 10**12), "nJ": Fraction(1, 10**9), "uJ": Fraction(1, 10**6)}
+_JOULES |= {"mJ": Fraction(1, 10**3), "J": Fraction(1)}
+_ENERGY = Quantity(what="energy", units=_JOULES, most=1e6, zero=True, written_in="pJ")
+_OF_COPIES = {key.name: key.kind for key in COPY}
+_OF_LOADS = {key.name: key.kind for key in LOAD}
+_SETUP = evolve(cast(Quantity, _OF_COPIES["setup"]), written_in="ns")
+_BANDWIDTH = evolve(cast(Quantity, _OF_COPIES["bandwidth"]), written_in="MB/s")
+_POWER = Annotated[float | None, WATTS, WHERE_THERE]
+_PART = Annotated[float, Real(digits=4)]
 
 
 @frozen(kw_only=True)
-class Measured:
-    """The cost of an operator: seconds, or cycles of the target_arch's clock where `cycles`.
+class MeasuredTime:
+    """Seconds, or cycles of the target_arch's clock where `cycles`.
 
-    `per` is empty for a whole operator, `element` for one element of its output, `mac` for one
-    multiply-accumulate. `energy` is in joules, per the same; None where it was not measured.
+    `per` is empty for a whole operator or unit of work, `element` for one element of its output, `mac` for
+    one multiply-accumulate.
     """
 
     amount: float
     cycles: bool = False
     per: str = ""
-    energy: float | None = None
 
 
 @frozen(kw_only=True)
-class PathCost:
+class TimeOrCycles:
+    """A time as a file has it: `340 us`, `1200 cycles`, and for a part of an operator `0.3 cycles/mac` where
+    `counted`.
+    """
+
+    counted: bool = False
+    name: str = "time"
+
+    def read(self, path: Path, value: object, faults: Faults) -> MeasuredTime | None:
+        units = _COUNTED if self.counted else _DURATION
+        amount = Quantity(what="time", units=units, most=1e15, zero=True).read(path, value, faults)
+        if amount is None:
+            return None
+        unit, _, per = str(value).strip().partition("/")
+        return MeasuredTime(amount=amount, cycles=unit.endswith(_CYCLES), per=per)
+
+    def written(self, time: MeasuredTime) -> str:
+        unit = _CYCLES if time.cycles else "ns"
+        text = Quantity(what="time", units=_DURATION, most=1e15, written_in=unit).written(time.amount)
+        return f"{text}/{time.per}" if time.per else f"{text}"
+
+
+@frozen(kw_only=True)
+class Measured(ClosedRecord):
+    """The cost of an operator, its energy in joules per the same; None where it was not measured."""
+
+    time: Annotated[MeasuredTime, TimeOrCycles(counted=True)]
+    energy: Annotated[float | None, _ENERGY, WHERE_THERE] = None
+
+
+@frozen
+class TimeOrTable:
+    """A time alone, or a table with more."""
+
+    name: str = "time, or table with `time` and `energy`"
+
+    def read(self, path: Path, value: object, faults: Faults) -> Measured | None:
+        if isinstance(value, dict):
+            return cast(Measured | None, RecordKind(Measured).read(path, value, faults))
+        time = TimeOrCycles(counted=True).read(path, value, faults)
+        return None if time is None else Measured(time=time)
+
+
+@frozen(kw_only=True)
+class PathCost(ClosedRecord):
     """The cost of a copy path: seconds of set-up and bytes per second, None where not measured.
 
     `sources` and `targets` are memories, each pair a path; without an engine, the paths of every engine are
     meant.
     """
 
-    sources: tuple[str, ...]
-    targets: tuple[str, ...]
-    engine: str | None = None
-    setup: float | None = None
-    bandwidth: float | None = None
+    sources: Annotated[tuple[str, ...], KeyName("from"), OneOrMore(), "a memory or several"]
+    targets: Annotated[tuple[str, ...], KeyName("to"), OneOrMore(), "a memory or several"]
+    engine: Annotated[str | None, Text(), WHERE_THERE, "restricts it to the paths of one engine"] = None
+    setup: Annotated[float | None, _SETUP, WHERE_THERE, "from the order to the first byte"] = None
+    bandwidth: Annotated[float | None, _BANDWIDTH, WHERE_THERE, "sustained"] = None
 
     def means(self, path: CopyPath) -> bool:
         """True where this was measured of the path."""
@@ -46,105 +110,142 @@ class PathCost:
 
 
 @frozen(kw_only=True)
-class LoadCost:
+class LoadCost(ClosedRecord):
     """The cost of a load process: bytes of the image and seconds, None where not measured."""
 
-    bytes: int | None = None
-    time: float | None = None
+    bytes: Annotated[int | None, _OF_LOADS["bytes"], WHERE_THERE, "size of the image"] = None
+    time: Annotated[float | None, _OF_LOADS["time"], WHERE_THERE, "to load and start it"] = None
+
+    def contradictions(self) -> Iterator[tuple[Path, str]]:
+        """A process of which nothing is said."""
+        if self.bytes is None and self.time is None:
+            yield (), "a load process needs `bytes` or `time`"
 
 
 @frozen(kw_only=True)
-class PowerCost:
+class PowerCost(ClosedRecord):
     """The power of the whole chip in watts while a target_arch computes, and while it waits; None where that
     is not known.
     """
 
-    active: float | None = None
-    idle: float | None = None
+    active: Annotated[_POWER, "of the whole chip while it computes"] = None
+    idle: Annotated[_POWER, "of the whole chip while it waits"] = None
+
+    def contradictions(self) -> Iterator[tuple[Path, str]]:
+        """A target_arch of which nothing is said."""
+        if self.active is None and self.idle is None:
+            yield (), "energy needs `active` or `idle`: a power"
 
 
 @frozen(kw_only=True)
-class MeasuredOperator:
-    """The cost of an operator that ran: seconds, or cycles of the target_arch's clock where `cycles`.
+class MeasuredOperator(ClosedRecord):
+    """The cost of an operator that ran. Its energy is in joules, None where it is not known."""
 
-    `kernel` is the hash of the code that computed it. `energy` is in joules, None where it is not known.
-    """
-
-    amount: float
-    cycles: bool
-    kernel: str
-    energy: float | None = None
+    time: Annotated[MeasuredTime, TimeOrCycles(), "of one call"]
+    kernel: Annotated[str, Text(), "hash of the code that computed it"]
+    energy: Annotated[float | None, _ENERGY, WHERE_THERE, "of one call"] = None
 
 
 @frozen(kw_only=True)
-class StatedError:
+class StatedError(ClosedRecord):
     """How far estimates were off in so many steps of models that the fit did not know, as parts of the
     measurement: in the median, and at most. Of ten measurements, eight were from `low` to `high` times their
     estimate.
     """
 
-    steps: int
-    median: float
-    worst: float
-    low: float
-    high: float
+    steps: Annotated[int, "calls of models left out"]
+    median: Annotated[_PART, "of the measurement, half of the estimates were less off"]
+    worst: Annotated[_PART, "of the measurement, no estimate was more off"]
+    low: Annotated[_PART, "of the estimate: one of ten measurements was less"]
+    high: Annotated[_PART, "of the estimate: one of ten measurements was more"]
 
     def __str__(self) -> str:
         return f"{self.median:.1%} in the median, {self.worst:.0%} at most in {self.steps:,} steps"
 
 
 @frozen(kw_only=True)
-class FittedCosts:
-    """The cost of each unit of work at a target_arch: seconds, or cycles where `cycles`.
+class FittedCosts(ClosedRecord):
+    """The cost of each unit of work at a target_arch.
 
     An operator with a unit that has no rate takes `share` times its backend's estimate. `error` is None where
     no model was left out.
     """
 
-    rates: Mapping[str, float]
-    cycles: bool
-    share: float = 1.0
-    error: StatedError | None = None
+    rates: Annotated[
+        Mapping[str, Annotated[MeasuredTime, TimeOrCycles()]], "by unit of work, the time of one"
+    ]
+    share: Annotated[_PART, "of a backend's estimate, that operators with other units take"] = 1.0
+    error: Annotated[StatedError | None, WHERE_THERE, "of calls of models left out"] = None
+
+    @property
+    def cycles(self) -> bool:
+        """True where the rates are cycles."""
+        return any(rate.cycles for rate in self.rates.values())
+
+    def contradictions(self) -> Iterator[tuple[Path, str]]:
+        """Rates that are none, or cannot be added."""
+        if not self.rates:
+            yield ("rates",), "a fit needs `rates`: a time for each unit of work"
+        if len({rate.cycles for rate in self.rates.values()}) > 1:
+            yield ("rates",), "some rates are cycles, some are times"
 
 
 @frozen(kw_only=True)
-class Calibration:
-    """Costs that `calibrate` measured and fitted: by target_arch, then by signature of operators.
+class Calibration(ClosedRecord):
+    """Where `calibrate` measured what."""
 
-    `soc` is the chip that they are for, `port` where its bundles ran, `counted` what was read there:
-    nanoseconds, instructions or cycles. `tools` are the compiler or simulator that made the programs.
-    """
-
-    soc: str
-    port: str
-    counted: str
-    tools: str
-    models: tuple[str, ...]
-    measured: Mapping[str, Mapping[str, MeasuredOperator]] = field(factory=dict)
-    fitted: Mapping[str, FittedCosts] = field(factory=dict)
+    soc: Annotated[str, Text(), "the chip that the costs are for"]
+    port: Annotated[str, Text(), "where its bundles ran"]
+    counts: Annotated[str, Text(), "what was counted there: nanoseconds, instructions or cycles"]
+    tools: Annotated[str, Text(), "the compiler or simulator that made the programs"]
+    models: Annotated[tuple[str, ...], Names(), "the models that were measured"]
 
     def __str__(self) -> str:
-        return f"{self.counted} on port `{self.port}`, {self.tools}, of {', '.join(self.models)}"
+        return f"{self.counts} on port `{self.port}`, {self.tools}, of {', '.join(self.models)}"
 
 
 @frozen(kw_only=True)
-class Costs:
-    """All that was measured. `operators` are by target_arch or backend, then by operator id or kind, `energy`
-    is by target_arch.
+class Costs(ClosedRecord):
+    """All that was measured. `origin` is the file's name in messages."""
 
-    `origin` is the file's name in messages. `calibration` is None where nothing was calibrated.
-    """
+    schema: Annotated[int, "the version of this format, `1`"] = SCHEMA
+    operators: Annotated[
+        Mapping[str, Mapping[str, Annotated[Measured, TimeOrTable()]]],
+        "by target_arch, or by backend for all its target_archs, then by operator id or "
+        "[kind](operators.md): a time, or a table with `time` and `energy`",
+        WHERE_THERE,
+    ] = field(factory=dict)
+    copies: Annotated[tuple[PathCost, ...], "measured copy paths"] = ()
+    loads: Annotated[Mapping[str, LoadCost], "by target_arch, its load process", WHERE_THERE] = field(
+        factory=dict
+    )
+    energy: Annotated[
+        Mapping[str, PowerCost],
+        "by target_arch, powers; without them those of the SoC file's [`[chip]`](soc-file.md#chip)",
+        WHERE_THERE,
+    ] = field(factory=dict)
+    calibration: Annotated[Calibration | None, "what [`calibrate`](costs.md) measured where", WHERE_THERE] = (
+        None
+    )
+    measured: Annotated[
+        Mapping[str, Mapping[str, MeasuredOperator]],
+        "by target_arch and signature, the operators that ran",
+        WHERE_THERE,
+    ] = field(factory=dict)
+    fitted: Annotated[Mapping[str, FittedCosts], "by target_arch, what was fitted", WHERE_THERE] = field(
+        factory=dict
+    )
+    origin: Annotated[str, NO_KEY] = "costs"
 
-    operators: Mapping[str, Mapping[str, Measured]] = field(factory=dict)
-    copies: tuple[PathCost, ...] = ()
-    loads: Mapping[str, LoadCost] = field(factory=dict)
-    energy: Mapping[str, PowerCost] = field(factory=dict)
-    calibration: Calibration | None = None
-    origin: str = "costs"
+    def contradictions(self) -> Iterator[tuple[Path, str]]:
+        """Measurements from nowhere."""
+        if self.calibration is None and (self.measured or self.fitted):
+            said = "`measured` and `fitted` need `calibration`, which says of what and where"
+            yield ("measured" if self.measured else "fitted",), said
 
-    def measured(self, arch: TargetArch, names: tuple[str, ...]) -> Measured | None:
-        """The measured cost at a target_arch under the first of these names; its own table goes before that
-        of its backend.
+    def stated(self, arch: TargetArch, names: tuple[str, ...]) -> Measured | None:
+        """The cost in `operators` at a target_arch under the first of these names; its own table goes before
+        that of its backend.
         """
         tables = [self.operators[key] for key in (arch.name, arch.backend) if key in self.operators]
         return next((table[name] for table in tables for name in names if name in table), None)

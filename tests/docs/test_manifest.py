@@ -3,7 +3,6 @@
 `pytest --update-golden` writes the tables again.
 """
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +60,7 @@ from target_arch.plan.manifest.verification import (
 )
 from target_arch.plan.manifest.weights import WeightEntry, WeightsFileEntry
 from target_arch.plan.memory import BufferKind
-from target_arch.soc.schema.records import key_table
+from tests.docs.record_tables import check_tables
 
 PAGE = Path(__file__).parents[2] / "docs" / "manifest.md"
 PARTS: dict[str, Any] = {
@@ -113,27 +112,9 @@ PARTS: dict[str, Any] = {
 }
 """The headings with a table, and the record of each."""
 
-TABLE = re.compile(r"^\| key \|.*\n(?:\|.*\n)+", re.MULTILINE)
-HEADING = re.compile(r"^(?=#+ )", re.MULTILINE)
-
-
-def written(text: str) -> str:
-    """The page with the tables of the classes."""
-    sections = HEADING.split(text)
-    for number, section in enumerate(sections):
-        record = PARTS.get(section.partition("\n")[0])
-        if record is not None:
-            sections[number] = TABLE.sub(lambda _, record=record: key_table(record), section, count=1)
-    return "".join(sections)
-
 
 def test_every_part_has_its_table(pytestconfig: pytest.Config) -> None:
-    text = PAGE.read_text()
-    if pytestconfig.getoption("--update-golden"):
-        PAGE.write_text(text := written(text))
-    with_table = {section.partition("\n")[0] for section in HEADING.split(text) if TABLE.search(section)}
-    assert with_table == PARTS.keys()
-    assert text == written(text)
+    check_tables(PAGE, PARTS, update=pytestconfig.getoption("--update-golden"))
 
 
 def test_the_words_of_buffers() -> None:

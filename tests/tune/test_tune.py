@@ -224,19 +224,24 @@ def test_a_record_whose_schedule_does_not_apply() -> None:
     assert text.endswith("[stale-record]\nhint: tune again, or take the record out of the file")
 
 
-HINT = "\nhint: `target-arch tune` writes such files"
+HINT = "hint: `target-arch tune` writes such files"
 WRONG = {
-    "another file": ("[1]", "is no tuning file"),
+    "another file": ("[1]", [": error: is no tuning file [bad-tuning]"]),
     "keys": (
-        tuning_text(Tuning()).replace("[]", '[{"task": "a"}]'),
-        "record 0 (`a`): `baseline`, `choice`, `measured`, `rule`, `scratch`, `trace`, `tuned`, `what` "
-        "missing or unknown",
+        tuning_text(tuning_of([record(task="a")])).replace('"what"', '"waht"'),
+        [
+            ":13:4: error: unknown key `waht` [bad-tuning]",
+            ":4:3: error: `what` is missing [bad-tuning]",
+        ],
     ),
     "types": (
         tuning_text(tuning_of([record(task="a")])).replace('"scratch": 0', '"scratch": "much"'),
-        "record 0 (`a`): `scratch` is `much`",
+        [":9:15: error: `scratch` must be an integer, not text [bad-tuning]"],
     ),
-    "no table": (tuning_text(Tuning()).replace("[]", "[7]"), "record 0 is no table"),
+    "no table": (
+        tuning_text(Tuning()).replace("[]", "[7]"),
+        [":3:14: error: `records[0]` must be a table, not an integer [bad-tuning]"],
+    ),
 }
 
 
@@ -246,7 +251,9 @@ def test_a_file_that_is_wrong(tmp_path: Path, name: str) -> None:
     path.write_text(WRONG[name][0])
     with pytest.raises(DiagnosticError) as refusal:
         read_tuning(path)
-    assert str(refusal.value) == f"{path}: error: {WRONG[name][1]} [bad-tuning]{HINT}"
+    lines = str(refusal.value).splitlines()
+    told = sorted(line.removeprefix(str(path)) for line in lines if line.startswith(str(path)))
+    assert (told, lines[-1]) == (WRONG[name][1], HINT)
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:

@@ -9,20 +9,21 @@ A word with commas or blanks at its ends stands in double quotes (as in JSON) or
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Iterable, Iterator, Sequence
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError, Span
+from target_arch.soc.faults import Path
+from target_arch.soc.files.json_positions import JsonPositions
+from target_arch.soc.files.json_text import parsed as json_value
 
 OPTION = "--target"
 
 _PLAIN = re.compile(r"[^,=\"']*")
 _VALUE = re.compile(r"[^,]*")
 _BLANK = re.compile(r"\s*")
-_T = TypeVar("_T")
-_JSON = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=str)
+_JSON = json.JSONDecoder()
 
 
 @frozen(kw_only=True)
@@ -105,7 +106,9 @@ class _Reader:
             self._skip()
             if self._at == len(self._source):
                 return found
-            self._take(",")
+            if self._next() != ",":
+                raise self._error(self._here(self._at, self._at + 1), "`,` is missing here")
+            self._at += 1
 
     def _set(self, key: Word) -> Word:
         self._named(key)
@@ -137,50 +140,43 @@ class _Reader:
         text = found[0].rstrip()
         return self._here(start, start + len(text), text)
 
-    def _objects(self) -> list[TargetArgument]:
+    def _objects(self) -> Iterator[TargetArgument]:
         """One object, or a list of them."""
-        if self._next() == "{":
-            found = [self._object()]
-        else:
-            self._at += 1
-            found = list(self._repeated("]", self._object))
-        self._skip()
-        if self._at < len(self._source):
-            raise self._error(self._here(self._at, len(self._source)), "this stands behind the end")
-        return found
-
-    def _object(self) -> TargetArgument:
-        self._skip()
-        start = self._at
-        self._take("{")
-        pairs = list(self._repeated("}", self._pair))
-        names = [value for key, value in pairs if key.text == "name"]
-        if len(names) != 1:
-            said = '"name" is missing' if not names else '"name" is there twice'
-            raise self._error(self._here(start, self._at), said)
-        return TargetArgument(name=names[0], settings=tuple(pair for pair in pairs if pair[0].text != "name"))
-
-    def _pair(self) -> tuple[Word, Word]:
-        self._skip()
-        if self._next() != '"':
-            raise self._error(self._here(self._at, self._at + 1), "a name in double quotes is missing here")
-        key = self._json_text()
-        self._skip()
-        self._take(":")
-        self._skip()
-        return key, self._json_value()
-
-    def _json_value(self) -> Word:
-        start = self._at
         try:
-            value, self._at = _JSON.raw_decode(self._source, start)
-        except json.JSONDecodeError as error:
-            raise self._not_json(error) from None
-        except RecursionError:
-            value = None
-        if not isinstance(value, str | bool):
-            raise self._error(self._here(start, self._at), "a value is text, a number, true or false")
-        return self._here(start, self._at, value if isinstance(value, str) else str(value).lower())
+            value = json_value(self._source, OPTION)
+        except DiagnosticError as error:
+            raise DiagnosticError(map(self._numbered, error.diagnostics)) from None
+        positions = JsonPositions(OPTION, self._source)
+        if not isinstance(value, list):
+            yield self._object((), value, positions)
+            return
+        for number, table in enumerate(value):
+            yield self._object((number,), table, positions)
+
+    def _object(self, path: Path, table: object, positions: JsonPositions) -> TargetArgument:
+        place = self._here(*positions.where(path).value)
+        if not isinstance(table, dict):
+            raise self._error(place, "a target is an object, `{` to `}`")
+        if "name" not in table:
+            raise self._error(place, '"name" is missing')
+        settings = []
+        for key, value in table.items():
+            where = positions.where((*path, key))
+            word = self._here(*where.value)
+            if not isinstance(value, str | int | float):
+                raise self._error(word, "a value is text, a number, true or false")
+            settings.append(
+                (self._here(*where.key, key), evolve(word, text=value) if isinstance(value, str) else word)
+            )
+        name = next(value for key, value in settings if key.text == "name")
+        return TargetArgument(name=name, settings=tuple(pair for pair in settings if pair[0].text != "name"))
+
+    def _numbered(self, mistake: Diagnostic) -> Diagnostic:
+        """A mistake in JSON as one of this `--target`, whose number is the line."""
+        place = mistake.place
+        if isinstance(place, Span):
+            place = evolve(place, line=self._number, text=self._source)
+        return evolve(mistake, rule="bad-target", place=place)
 
     def _json_text(self) -> Word:
         start = self._at
@@ -192,22 +188,6 @@ class _Reader:
             raise self._not_json(error) from None
         return self._here(start, self._at, text)
 
-    def _repeated(self, end: str, read: Callable[[], _T]) -> Iterator[_T]:
-        """The items between commas, up to and including `end`."""
-        while True:
-            yield read()
-            self._skip()
-            if self._next() == end:
-                self._at += 1
-                return
-            self._take(",", end)
-
-    def _take(self, *expected: str) -> None:
-        if self._next() not in expected[:1]:
-            wanted = " or ".join(f"`{each}`" for each in expected)
-            raise self._error(self._here(self._at, self._at + 1), f"{wanted} is missing here")
-        self._at += 1
-
     def _skip(self) -> None:
         found = _BLANK.match(self._source, self._at)
         assert found is not None
@@ -216,7 +196,8 @@ class _Reader:
     def _next(self) -> str:
         return self._source[self._at : self._at + 1]
 
-    def _here(self, start: int, end: int, text: str = "") -> Word:
+    def _here(self, start: int, end: int, text: str | None = None) -> Word:
+        text = self._source[start:end] if text is None else text
         return Word(text=text, number=self._number, source=self._source, start=start, end=end)
 
     def _not_json(self, error: json.JSONDecodeError) -> DiagnosticError:

@@ -1,14 +1,14 @@
 """Manifests of bundles on disk."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from attrs import evolve, field, frozen
 
-from target_arch.diagnostics import Diagnostic, DiagnosticError, refusal
+from target_arch.diagnostics import DiagnosticError, refusal
 from target_arch.emit.bundle_name import qualified
 from target_arch.emit.digests import MANIFEST, digest, is_intact, manifest_text, sealed
 from target_arch.emit.manifest import SCHEMA
@@ -19,9 +19,7 @@ from target_arch.plan.manifest.verification import VerificationEntry
 from target_arch.run.bundles.contents import JOURNAL, is_whole
 from target_arch.run.bundles.errors import unwritable
 from target_arch.run.bundles.lock import locked
-from target_arch.soc.faults import Fault
-from target_arch.soc.files.json_positions import JsonPositions
-from target_arch.soc.files.json_text import parsed
+from target_arch.soc.files.json_text import parsed, placed
 from target_arch.soc.schema.kinds import Faults
 from target_arch.soc.schema.records import read_record, to_json
 
@@ -67,16 +65,9 @@ def _judged(directory: Path, text: str, table: dict[str, Any]) -> Manifest:
     faults: Faults = []
     manifest = read_record(Manifest, table, faults)
     if manifest is None:
-        raise DiagnosticError(_misformed(faults, str(directory / MANIFEST), text))
+        told = placed(faults, str(directory / MANIFEST), text)
+        raise DiagnosticError(evolve(each, rule=_RULE, hint="compile the model again") for each in told)
     return manifest
-
-
-def _misformed(faults: Iterable[Fault], shown: str, text: str) -> Iterator[Diagnostic]:
-    """The faults at their places in the text of a manifest, which messages call `shown`."""
-    positions = JsonPositions(shown, text)
-    for fault in faults:
-        place = positions.key(fault.path) if fault.at_key else positions.value(fault.path)
-        yield Diagnostic(rule=_RULE, place=place, message=fault.message, hint="compile the model again")
 
 
 def inputs_of(manifest: Manifest) -> list[TensorEntry]:

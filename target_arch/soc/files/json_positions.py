@@ -38,6 +38,10 @@ class JsonPositions:
         plain = path in self._found or self._text[where.value[0]] not in "[{"
         return span(self._path, self._text, where.value if plain else where.key)
 
+    def where(self, path: Path) -> Where:
+        """The offsets of the key and of the value at `path`, which is there."""
+        return self._found[path]
+
     def faults(self) -> Iterator[tuple[Span, str]]:
         """The places where the text is no valid JSON although `json` accepts it, each with the reason."""
         for place in sorted(self._odd):

@@ -5,10 +5,10 @@ from typing import Any
 
 from attrs import Factory, define
 
-from target_arch.diagnostics import listed, nearest
+from target_arch.diagnostics import nearest
 from target_arch.soc.faults import Fault, Path, dotted
 from target_arch.soc.schema.fields import Key
-from target_arch.soc.schema.kinds import check_identifier, wrong_type
+from target_arch.soc.schema.kinds import check_identifier, unknown_key, wrong_type
 
 
 @define
@@ -95,11 +95,7 @@ def unknown_keys(path: Path, table: Mapping[str, Any], known: tuple[str, ...], m
         meant = nearest(key, known)
         if meant is not None and meant not in table:
             made.wrong.append((*path, meant))
-        hint = f"did you mean `{meant}`?" if meant else f"known here: {listed(known)}"
-        message = f"unknown key `{key}`"
-        made.faults.append(
-            Fault(rule="unknown-key", path=(*path, key), message=message, hint=hint, at_key=True)
-        )
+        made.faults.append(unknown_key((*path, key), known))
 
 
 def _header(path: Path) -> str:

@@ -6,12 +6,12 @@ made in Python). Both add mistakes to `faults` and return None where nothing usa
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date, time
 from fractions import Fraction
 from typing import Any, Protocol
 
-from attrs import frozen
+from attrs import field, frozen
 
 from target_arch.diagnostics import listed, name_hint
 from target_arch.soc.faults import Fault, Path
@@ -43,6 +43,7 @@ class Text:
 
     identifier: bool = False
     file_name: bool = False
+    name: str = "text"
 
     def read(self, path: Path, value: object, faults: Faults) -> Any:
         if not isinstance(value, str):
@@ -69,6 +70,8 @@ class Text:
 @frozen(kw_only=True)
 class Flag:
     """True or false."""
+
+    name: str = "true or false"
 
     def read(self, path: Path, value: object, faults: Faults) -> Any:
         return value if isinstance(value, bool) else wrong_type(path, "true or false", value, faults)
@@ -109,14 +112,20 @@ class Integer:
 class Quantity:
     """A number with a unit, as a float in the base unit, or as an int where `whole`.
 
-    A size may also be a bare number of bytes. `zero` allows zero.
+    A size may also be a bare number of bytes. `zero` allows zero. It is written in the unit `written_in`,
+    which is the base unit where nothing is said, with six digits.
     """
 
     what: str
-    units: Mapping[str, Fraction]
+    units: Mapping[str, Fraction] = field(hash=False)
     most: float
     whole: bool = False
     zero: bool = False
+    written_in: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.what
 
     def read(self, path: Path, value: object, faults: Faults) -> Any:
         exact = self._exact(path, value, faults)
@@ -141,6 +150,12 @@ class Quantity:
         alternatives = "|".join(re.escape(unit) for unit in self.units)
         text = {"type": "string", "pattern": PATTERN.replace("UNIT", f"({alternatives})")}
         return {"anyOf": [text, {"type": "integer", "minimum": 1}]} if self.whole else text
+
+    def written(self, value: float) -> int | str:
+        if self.whole:
+            return int(value)
+        unit = self.written_in or next(name for name, factor in self.units.items() if factor == 1)
+        return f"{_six_digits(value / float(self.units[unit]))} {unit}"
 
     def _exact(self, path: Path, value: object, faults: Faults) -> Any:
         if self.whole and isinstance(value, int) and not isinstance(value, bool):
@@ -210,6 +225,7 @@ class Names:
     """A list of names, at least so many, none twice."""
 
     least: int = 1
+    name: str = "list of names"
 
     def read(self, path: Path, value: object, faults: Faults) -> Any:
         if not isinstance(value, list):
@@ -236,6 +252,8 @@ class Names:
 class OneOrMore:
     """A name or a list of names, always read as a tuple."""
 
+    name: str = "name or list of names"
+
     def read(self, path: Path, value: object, faults: Faults) -> Any:
         if isinstance(value, str):
             Text().check(path, value, faults)
@@ -243,6 +261,9 @@ class OneOrMore:
         if isinstance(value, list):
             return Names().read(path, value, faults)
         return wrong_type(path, "a name or a list of names", value, faults)
+
+    def written(self, value: tuple[str, ...]) -> str | list[str]:
+        return value[0] if len(value) == 1 else list(value)
 
     def check(self, path: Path, value: str, faults: Faults) -> None:
         """The model holds one name: a list stands for several values."""
@@ -364,10 +385,22 @@ def wrong_type(path: Path, expected: str, value: object, faults: Faults) -> Any:
     return None
 
 
+def unknown_key(path: Path, known: Sequence[str]) -> Fault:
+    """The fault of a key that a table does not have."""
+    hint = name_hint(str(path[-1]), known, "known here")
+    return Fault(rule="unknown-key", path=path, message=f"unknown key `{path[-1]}`", hint=hint, at_key=True)
+
+
 def out_of_range(path: Path, message: str, faults: Faults) -> Any:
     """A fault that tells the limits of a number. Returns None, as `read` then does."""
     faults.append(Fault(rule="out-of-range", path=path, message=message))
     return None
+
+
+def _six_digits(value: float) -> str:
+    """Six digits, without an exponent: as quantities are read."""
+    text = f"{value:.6g}"
+    return f"{float(text):.15f}".rstrip("0").rstrip(".") if "e" in text else text
 
 
 def _described(value: object) -> str:

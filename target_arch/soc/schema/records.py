@@ -11,7 +11,7 @@ text beside the type what it means. From the class a table is judged and read (`
 
 A key whose field has a default may be missing. One whose field is not an argument of the class follows from
 the others: it is written and must be there, and nothing more. A table may have further keys, since newer
-versions may add some.
+versions may add some, unless its record is a `ClosedRecord`.
 Tests: `tests/soc/schema/test_records.py`.
 """
 
@@ -36,10 +36,14 @@ import attrs
 from attrs import Attribute, frozen
 
 from target_arch.soc.faults import Fault, Path
-from target_arch.soc.schema.kinds import Faults, Flag, OneOf, wrong_type
+from target_arch.soc.schema.kinds import Faults, Flag, OneOf, out_of_range, unknown_key, wrong_type
 
 _R = TypeVar("_R")
 _RULE = "bad-record"
+
+
+class ClosedRecord:
+    """Base of a record whose table has no other keys: those that it does not have are mistakes."""
 
 
 class ValueKind(Protocol):
@@ -57,11 +61,21 @@ class _Inline:
 
 
 class _Marker:
-    """See `WHERE_THERE`."""
+    """See `WHERE_THERE` and `NO_KEY`."""
+
+
+@frozen
+class KeyName:
+    """Beside the type of a field: the name of its key, where that is no name of Python's or another word."""
+
+    text: str
 
 
 WHERE_THERE = _Marker()
-"""Beside the type of a field that has the default None: the key is not written where the value is None."""
+"""Beside the type of a field with a default: the key is not written where the value is the default."""
+
+NO_KEY = _Marker()
+"""Beside the type of a field with a default: it is no key of the table."""
 
 INLINE = _Inline()
 """Beside the type of a field that is a record or None: the keys of the record stand in the table itself, and
@@ -97,16 +111,6 @@ class PathInside:
 
 
 @frozen
-class Truth:
-    """True or false."""
-
-    name: str = "true or false"
-
-    def read(self, path: Path, value: object, faults: Faults) -> Any:
-        return Flag().read(path, value, faults)
-
-
-@frozen
 class Whole:
     """An integer of at least `least`."""
 
@@ -116,28 +120,30 @@ class Whole:
     def read(self, path: Path, value: object, faults: Faults) -> Any:
         if not isinstance(value, int) or isinstance(value, bool):
             return wrong_type(path, "an integer", value, faults)
-        return (
-            value
-            if value >= self.least
-            else _refused(path, f"`{path[-1]}` must be at least {self.least}", faults)
-        )
+        if value < self.least:
+            return out_of_range(path, f"`{path[-1]}` must be at least {self.least}", faults)
+        return value
 
 
 @frozen
 class Real:
-    """A number that is not negative, unless it may be `signed`. Whole numbers stay integers."""
+    """A number that is not negative, unless it may be `signed`. Whole numbers stay integers. It is written
+    with so many `digits`; with all of them where they are 0.
+    """
 
     signed: bool = False
+    digits: int = 0
     name: str = "number"
 
     def read(self, path: Path, value: object, faults: Faults) -> Any:
         if not isinstance(value, int | float) or isinstance(value, bool):
             return wrong_type(path, "a number", value, faults)
-        return (
-            value
-            if self.signed or value >= 0
-            else _refused(path, f"`{path[-1]}` must not be negative", faults)
-        )
+        if value < 0 and not self.signed:
+            return out_of_range(path, f"`{path[-1]}` must not be negative", faults)
+        return value
+
+    def written(self, value: float) -> float:
+        return float(f"{value:.{self.digits}g}") if self.digits else value
 
 
 @frozen
@@ -217,10 +223,14 @@ class RecordKind:
             return wrong_type(path, "a table", value, faults)
         before = len(faults)
         values = {}
-        for key in _keys(self.record):
+        keys = _keys(self.record)
+        if issubclass(self.record, ClosedRecord):
+            names = tuple(key.name for key in keys)
+            faults += [unknown_key((*path, name), names) for name in value if name not in names]
+        for key in keys:
             read = _value(path, value, key, faults)
             if key.field.init:
-                values[key.name] = read
+                values[key.field.name] = read
         if len(faults) > before:
             return None
         made = self.record(**values)
@@ -235,6 +245,7 @@ class _Key:
     keys of another record.
     """
 
+    name: str
     field: "Attribute[Any]"
     kind: ValueKind
     meaning: str
@@ -242,8 +253,12 @@ class _Key:
     where_there: bool
 
     @property
-    def name(self) -> str:
-        return self.field.name
+    def default(self) -> Any:
+        """The value without the key; attrs.NOTHING where it has to be there."""
+        default: Any = self.field.default
+        if not self.field.init:
+            return attrs.NOTHING
+        return default.factory() if hasattr(default, "factory") else default
 
     @property
     def record(self) -> Any:
@@ -258,12 +273,11 @@ def _value(path: Path, table: Mapping[str, Any], key: _Key, faults: Faults) -> A
         return RecordKind(key.record).read(path, table, faults) if there else None
     if key.name in table:
         return key.kind.read((*path, key.name), table[key.name], faults)
-    default: Any = key.field.default
-    if key.field.init and default is not attrs.NOTHING:
-        return default.factory() if hasattr(default, "factory") else default
-    fault = Fault(rule=_RULE, path=(*path, key.name), message=f"`{key.name}` is missing", at_key=True)
-    faults.append(fault)
-    return None
+    if key.default is attrs.NOTHING:
+        said = f"`{key.name}` is missing"
+        faults.append(Fault(rule="missing-key", path=(*path, key.name), message=said, at_key=True))
+        return None
+    return key.default
 
 
 def read_record(record: type[_R], value: object, faults: Faults) -> _R | None:
@@ -275,24 +289,28 @@ def read_record(record: type[_R], value: object, faults: Faults) -> _R | None:
     return cast(_R, made) if len(faults) == before else None
 
 
-def to_json(value: Any) -> Any:
-    """The value as JSON: a record as a table of its keys."""
+def to_json(value: Any, kind: Any = None) -> Any:
+    """The value as JSON: a record as a table of its keys, and what its `kind` writes otherwise so."""
+    kind = kind.of if isinstance(kind, OrNull) else kind
+    if value is not None and hasattr(kind, "written"):
+        return kind.written(value)
     if attrs.has(type(value)):
         return dict(_written(value))
+    of = getattr(kind, "of", None)
     if isinstance(value, tuple):
-        return [to_json(each) for each in value]
+        return [to_json(each, of) for each in value]
     if isinstance(value, Mapping):
-        return {name: to_json(each) for name, each in value.items()}
+        return {name: to_json(each, of) for name, each in value.items()}
     return value
 
 
 def _written(record: Any) -> Iterator[tuple[str, Any]]:
     for key in _keys(cast(Any, type(record))):
-        value = getattr(record, key.name)
-        if value is None and key.where_there:
+        value = getattr(record, key.field.name)
+        if key.where_there and value == key.default:
             continue
         if not key.inline:
-            yield key.name, to_json(value)
+            yield key.name, to_json(value, key.kind)
         elif value is not None:
             yield from _written(value)
 
@@ -328,13 +346,18 @@ def _documented(record: Any) -> Iterator[_Key]:
 @cache
 def _keys(record: Any) -> tuple[_Key, ...]:
     hints = get_type_hints(record, include_extras=True)
-    return tuple(_key(field, hints[field.name]) for field in attrs.fields(record))
+    keys = (_key(field, hints[field.name]) for field in attrs.fields(record))
+    return tuple(key for key in keys if key is not None)
 
 
-def _key(field: "Attribute[Any]", hint: Any) -> _Key:
+def _key(field: "Attribute[Any]", hint: Any) -> _Key | None:
     beside = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
+    if NO_KEY in beside:
+        return None
+    name = next((each.text for each in beside if isinstance(each, KeyName)), field.name)
     meaning = next((each for each in beside if isinstance(each, str)), "")
     return _Key(
+        name=name,
         field=field,
         kind=kind_of(hint),
         meaning=meaning,
@@ -347,7 +370,7 @@ def _key(field: "Attribute[Any]", hint: Any) -> _Key:
 def kind_of(hint: Any) -> ValueKind:
     """The kind of values that a type stands for. KeyError for a type that no value of JSON has."""
     if get_origin(hint) is Annotated:
-        own = (each for each in hint.__metadata__ if not isinstance(each, str | _Inline | _Marker))
+        own = (each for each in hint.__metadata__ if not isinstance(each, str | _Inline | _Marker | KeyName))
         return cast(ValueKind, next(own, None)) or kind_of(get_args(hint)[0])
     if get_origin(hint) is not None:
         return _composed(get_origin(hint), get_args(hint))
@@ -355,7 +378,7 @@ def kind_of(hint: Any) -> ValueKind:
         return WordKind(tuple(hint), hint)
     if isinstance(hint, type) and attrs.has(hint):
         return RecordKind(hint)
-    plain: dict[Any, ValueKind] = {str: Printed(), int: Whole(), float: Real(), bool: Truth()}
+    plain: dict[Any, ValueKind] = {str: Printed(), int: Whole(), float: Real(), bool: Flag()}
     return plain[hint]
 
 

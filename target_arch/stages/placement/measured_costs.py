@@ -10,7 +10,7 @@ from target_arch.diagnostics import Diagnostic, name_hint
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.kinds import facts_of
 from target_arch.plan.signature import signature
-from target_arch.soc.costs import Costs, FittedCosts, Measured
+from target_arch.soc.costs import Costs, FittedCosts, Measured, MeasuredTime
 from target_arch.stages.errors import PlacementError
 from target_arch.stages.placement.work_units import work_parts
 
@@ -37,32 +37,29 @@ def known_cost(costs: Costs, question: Question, backend: Backend) -> KnownCost 
     """The cost of an operator; None where the file says nothing about it."""
     arch, operator = question.instance.arch, question.operator
     exact = _of_signature(costs, question)
-    if exact is not None and costs.measured(arch, (operator.id,)) is None:
+    if exact is not None and costs.stated(arch, (operator.id,)) is None:
         return exact
-    stated = costs.measured(arch, (operator.id, operator.kind))
+    stated = costs.stated(arch, (operator.id, operator.kind))
     if stated is not None:
         return _stated(stated, question)
-    calibration = costs.calibration
-    fitted = None if calibration is None else calibration.fitted.get(arch.name)
+    fitted = costs.fitted.get(arch.name)
     return None if fitted is None else _fitted(fitted, question, backend)
 
 
 def _stated(measured: Measured, question: Question) -> KnownCost:
     count = _count(measured, question.operator, question.model)
-    seconds = _seconds(measured.amount * count, measured.cycles, question)
+    seconds = _seconds(measured.time, count, question)
     energy = None if measured.energy is None else measured.energy * count
     return KnownCost(seconds=seconds, energy=energy, low=seconds, high=seconds)
 
 
 def _of_signature(costs: Costs, question: Question) -> KnownCost | None:
     """The cost of an operator that ran in some model."""
-    if costs.calibration is None:
-        return None
-    table = costs.calibration.measured.get(question.instance.arch.name, {})
+    table = costs.measured.get(question.instance.arch.name, {})
     found = table.get(signature(question.operator, question.model)) if table else None
     if found is None:
         return None
-    seconds = _seconds(found.amount, found.cycles, question)
+    seconds = _seconds(found.time, 1, question)
     return KnownCost(seconds=seconds, energy=found.energy, low=seconds, high=seconds, kernel=found.kernel)
 
 
@@ -70,8 +67,8 @@ def _fitted(fitted: FittedCosts, question: Question, backend: Backend) -> KnownC
     """The sum of an operator's units at their rates; a share of the backend's estimate where one has none."""
     parts = work_parts(question, backend)
     if all(unit in fitted.rates for unit in parts):
-        amount = sum(fitted.rates[unit] * part.count for unit, part in parts.items())
-        seconds = _seconds(amount, fitted.cycles, question)
+        amounts = (fitted.rates[unit].amount * part.count for unit, part in parts.items())
+        seconds = _seconds(MeasuredTime(amount=sum(amounts), cycles=fitted.cycles), 1, question)
     else:
         seconds = fitted.share * backend.cost(question)
         return KnownCost(seconds=seconds, scaled=True, low=seconds, high=seconds)
@@ -79,8 +76,9 @@ def _fitted(fitted: FittedCosts, question: Question, backend: Backend) -> KnownC
     return KnownCost(seconds=seconds, fitted=True, low=seconds * low, high=seconds * high)
 
 
-def _seconds(amount: float, cycles: bool, question: Question) -> float:
-    return amount / question.instance.arch.clock if cycles else amount
+def _seconds(time: MeasuredTime, count: float, question: Question) -> float:
+    amount = time.amount * count
+    return amount / question.instance.arch.clock if time.cycles else amount
 
 
 def check_costs(costs: Costs, model: Model, kinds: Iterable[str]) -> None:
@@ -106,7 +104,7 @@ def _problems(place: str, name: str, measured: Measured, kind_of: dict[str, str]
             message=f"there is no operator and no kind of operator `{name}`",
             hint=name_hint(name, kind_of, "known here"),
         )
-    elif measured.per == "mac" and facts_of(kind_of[name]).weight_taps is None:
+    elif measured.time.per == "mac" and facts_of(kind_of[name]).weight_taps is None:
         yield Diagnostic(
             rule="no-macs",
             place=place,
@@ -116,9 +114,9 @@ def _problems(place: str, name: str, measured: Measured, kind_of: dict[str, str]
 
 
 def _count(found: Measured, operator: Operator, model: Model) -> int:
-    """The number of units (`Measured.per`) that the operator counts."""
-    if not found.per:
+    """The number of units (`MeasuredTime.per`) that the operator counts."""
+    if not found.time.per:
         return 1
-    if found.per == "element":
+    if found.time.per == "element":
         return prod(model.tensors[operator.output].shape)
     return model.macs(operator)

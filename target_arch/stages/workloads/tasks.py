@@ -38,8 +38,7 @@ def worst_factors(soc: SoC, costs: Costs) -> dict[str, float]:
     """By instance, how many times longer than estimated a step may take, where a calibration says by how much
     it was off at most.
     """
-    fitted = {} if costs.calibration is None else costs.calibration.fitted
-    errors = {arch: each.error.worst for arch, each in fitted.items() if each.error is not None}
+    errors = {arch: each.error.worst for arch, each in costs.fitted.items() if each.error is not None}
     return {
         instance.name: 1 + errors[instance.arch.name]
         for instance in soc.instances

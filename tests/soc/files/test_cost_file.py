@@ -9,13 +9,13 @@ from attrs import evolve
 from target_arch.diagnostics import DiagnosticError
 from target_arch.resources import soc_configs
 from target_arch.soc import read_soc
-from target_arch.soc.costs import Costs, LoadCost, Measured, PathCost, PowerCost
-from target_arch.soc.files.cost_file import parse_costs, read_costs
+from target_arch.soc.costs import Costs, LoadCost, Measured, MeasuredTime, PathCost, PowerCost
+from target_arch.soc.files.cost_file import cost_text, parse_costs, read_costs
 from target_arch.soc.text import show
 
 SOC = read_soc("zynq_edge")
 PAGE = Path(__file__).parents[3] / "docs" / "cost-file.md"
-EXAMPLE = PAGE.read_text().split("```json\n")[1].split("```")[0]
+EXAMPLE, CALIBRATED = (part.split("```")[0] for part in PAGE.read_text().split("```json\n")[1:])
 
 
 def refusal(text: str) -> str:
@@ -40,12 +40,12 @@ def test_the_example_of_the_documentation() -> None:
     assert costs == Costs(
         operators={
             "dsp_cpu": {
-                "conv2d": Measured(amount=0.31, cycles=True, per="mac"),
-                "softmax": Measured(amount=12e-9, per="element"),
+                "conv2d": Measured(time=MeasuredTime(amount=0.31, cycles=True, per="mac")),
+                "softmax": Measured(time=MeasuredTime(amount=12e-9, per="element")),
             },
             "accelerator": {
-                "dense": Measured(amount=8.2e-6, energy=3e-6),
-                "conv2d_5": Measured(amount=41e-6),
+                "dense": Measured(time=MeasuredTime(amount=8.2e-6), energy=3e-6),
+                "conv2d_5": Measured(time=MeasuredTime(amount=41e-6)),
             },
         },
         copies=(PathCost(sources=("ddr", "sram"), targets=("dsp_tcm",), setup=1.4e-6, bandwidth=310e6),),
@@ -57,6 +57,17 @@ def test_the_example_of_the_documentation() -> None:
 def test_blanks_are_anywhere_between_words() -> None:
     text = json.dumps(json.loads(EXAMPLE), separators=(" \n, ", " \t: "))
     assert parse_costs(text, "c.json", SOC) == parse_costs(EXAMPLE, "c.json", SOC)
+
+
+@pytest.mark.parametrize("text", [EXAMPLE, CALIBRATED])
+def test_what_is_written_is_read(text: str) -> None:
+    costs = parse_costs(text, "c.json", SOC)
+    assert parse_costs(cost_text(costs), "c.json", SOC) == costs
+
+
+def test_a_text_as_calibrate_writes_it() -> None:
+    written = json.loads(cost_text(parse_costs(CALIBRATED, "c.json", SOC)))
+    assert written == json.loads(CALIBRATED) | {"copies": []}
 
 
 def test_what_is_measured_takes_the_place_of_what_is_described() -> None:
@@ -90,10 +101,10 @@ def test_a_target_arch_goes_before_its_backend_and_an_id_before_a_kind() -> None
         ("host_cpu", ("add_3", "add"), 4e-6),
         ("dsp_cpu", ("add_3", "add"), 2e-6),
     ):
-        found = costs.measured(SOC.arch(arch), names)
+        found = costs.stated(SOC.arch(arch), names)
         assert found is not None
-        assert found.amount == seconds
-    assert costs.measured(SOC.arch("accelerator"), ("add",)) is None
+        assert found.time.amount == seconds
+    assert costs.stated(SOC.arch("accelerator"), ("add",)) is None
 
 
 @pytest.mark.parametrize(
@@ -109,17 +120,17 @@ def test_a_target_arch_goes_before_its_backend_and_an_id_before_a_kind() -> None
         (
             '"operators": {"dsp_cpu": {"add": null}}',
             "null",
-            '`time` must be a time such as `"64 us"`, not null [wrong-type]',
+            '`add` must be a time such as `"64 us"`, not null [wrong-type]',
         ),
         (
             '"operators": {"dsp_cpu": {"add": 5}}',
             "5",
-            '`time` needs a unit [bad-unit]\nhint: such as `"64 us"`',
+            '`add` needs a unit [bad-unit]\nhint: such as `"64 us"`',
         ),
         (
             '"operators": {"dsp_cpu": {"add": {"energy": "1 J"}}}',
             '"add"',
-            "`add` has no `time` [missing-key]",
+            "`time` is missing [missing-key]",
         ),
         (
             '"operators": {"dps_cpu": {}}',
@@ -131,7 +142,7 @@ def test_a_target_arch_goes_before_its_backend_and_an_id_before_a_kind() -> None
             '"sramm"',
             "memory `sramm` is not declared [unknown-memory]\nhint: did you mean `sram`?",
         ),
-        ('"copies": [{"to": "ddr"}]', "{", "a copy path needs `from` [missing-key]"),
+        ('"copies": [{"to": "ddr"}]', "{", "`from` is missing [missing-key]"),
         (
             '"copies": [{"from": "conv_bram", "to": "dsp_tcm"}]',
             "{",
@@ -156,17 +167,17 @@ def test_a_target_arch_goes_before_its_backend_and_an_id_before_a_kind() -> None
         ),
         (
             '"loads": {"dsp_cpu": {}}',
-            '"dsp_cpu"',
-            "a load process needs `bytes` or `time` [missing-key]",
+            "{",
+            "a load process needs `bytes` or `time` [bad-record]",
         ),
         ('"copies": [4]', "4", "`copies[0]` must be a table, not an integer [wrong-type]"),
-        ('"copies": 4', "4", "`copies` must be a list of tables, not an integer [wrong-type]"),
+        ('"copies": 4', "4", "`copies` must be a list, not an integer [wrong-type]"),
         (
             '"loads": {"dsp_cpu": {"time": "-1 ms"}}',
             '"-1 ms"',
             "`time` must be at least 0 and at most 1,000,000 s [out-of-range]",
         ),
-        ('"load": {}', '"load"', "`load` means nothing here [unknown-key]\nhint: did you mean `loads`?"),
+        ('"load": {}', '"load"', "unknown key `load` [unknown-key]\nhint: did you mean `loads`?"),
         (
             '"loads": {}, "loads": {}',
             '"loads"',
@@ -176,7 +187,7 @@ def test_a_target_arch_goes_before_its_backend_and_an_id_before_a_kind() -> None
         (
             '"l\\u006fads": {"dsp\\"]": [], "d": [-1e5, {"x": "\\\\"}], "dsp_cpu": {"tim" : 1}}',
             '"tim"',
-            "`tim` means nothing here [unknown-key]\nhint: did you mean `time`?",
+            "unknown key `tim` [unknown-key]\nhint: did you mean `time`?",
         ),
     ],
 )
@@ -282,7 +293,7 @@ def test_the_part_has_the_power_that_the_file_leaves_out() -> None:
 @pytest.mark.parametrize(
     ("inside", "at", "said"),
     [
-        ('{"dsp_cpu": {}}', '"dsp_cpu"', "energy needs `active` or `idle`: a power [missing-key]"),
+        ('{"dsp_cpu": {}}', "{", "energy needs `active` or `idle`: a power [bad-record]"),
         (
             '{"dsp_cpu": {"active": "-1 mW"}}',
             '"-1 mW"',
@@ -318,13 +329,13 @@ OTHER = '"calibration": {"soc": "mcu_m7", "port": "rtl", "counts": "c", "tools":
             "these costs were calibrated for `mcu_m7`, not for `zynq_edge` [another-soc]\n"
             "hint: calibrate again with this SoC file",
         ),
-        (TOOLS, "", '"calibration"', "`calibration` has no `tools` [missing-key]"),
-        (NO_MODELS, "", "[", "`models` must be a list of the models that were measured [wrong-type]"),
+        (TOOLS, "", '"calibration"', "`tools` is missing [missing-key]"),
+        (NO_MODELS, "", "[", "`models` names nothing [empty-list]"),
         (
             ABOUT,
             '"measured": {"fpga_conv2d": {"conv2d-1": {"time": "5 cycles"}}}',
             '"conv2d-1"',
-            "`conv2d-1` has no `kernel` [missing-key]",
+            "`kernel` is missing [missing-key]",
         ),
         (
             ABOUT,
@@ -343,7 +354,7 @@ OTHER = '"calibration": {"soc": "mcu_m7", "port": "rtl", "counts": "c", "tools":
             ABOUT,
             '"fitted": {"fpga_conv2d": {}}',
             '"fpga_conv2d"',
-            "a fit needs `rates`: a time for each unit of work [missing-key]",
+            "`rates` is missing [missing-key]",
         ),
         (
             ABOUT,
@@ -355,19 +366,20 @@ OTHER = '"calibration": {"soc": "mcu_m7", "port": "rtl", "counts": "c", "tools":
             ABOUT,
             '"fitted": {"fpga_conv2d": {"rates": {"beat": "1 cycles"}, "share": -2}}',
             "-2",
-            "`share` must be at least 0 [out-of-range]",
+            "`share` must not be negative [out-of-range]",
         ),
         (
             ABOUT,
             '"fitted": {"fpga_conv2d": {"rates": {"a": "1 cycles", "b": "2 ns"}}}',
-            '"rates"',
-            "some rates are cycles, some are times [bad-unit]",
+            "{",
+            "some rates are cycles, some are times [bad-record]",
         ),
         (
             ABOUT,
-            '"fitted": {"fpga_conv2d": {"rates": {"a": "1 cycles"}, "error": {"steps": 3}}}',
+            '"fitted": {"fpga_conv2d": {"rates": {"a": "1 cycles"}, '
+            '"error": {"steps": 3, "worst": 1, "low": 1, "high": 1}}}',
             '"error"',
-            "an error has no `median` [missing-key]",
+            "`median` is missing [missing-key]",
         ),
     ],
 )
@@ -375,7 +387,7 @@ def test_what_calibrate_writes_is_judged(about: str, line: str, at: str, said: s
     text = "\n".join(['{"schema": 1,', about + ("," if line else ""), line, "}"])
     number, shown = (3, line) if line else (2, about)
     message, *hint = said.split("\n")
-    column = shown.index(at)
+    column = shown.rindex(at)
     marks = "^" * len(at)
     expected = (
         f"c.json:{number}:{column + 1}: error: {message}",
@@ -388,9 +400,9 @@ def test_what_calibrate_writes_is_judged(about: str, line: str, at: str, said: s
 
 def test_measurements_say_where_they_are_from() -> None:
     text = '{"schema": 1, "measured": {"fpga_conv2d": {"conv2d-1": {"time": "5 us", "kernel": "k"}}}}'
-    assert refusal(text) == placed(
-        text,
-        '"measured"',
-        "`measured` and `fitted` need `calibration`, which says of what and where [missing-key]\n"
-        "hint: `target-arch calibrate` writes such files",
-    )
+    said = "`measured` and `fitted` need `calibration`, which says of what and where"
+    assert refusal(text).splitlines() == [
+        f"c.json:1:27: error: {said} [bad-record]",
+        f"    1 | {text}",
+        f"      | {' ' * 26}^",
+    ]

@@ -15,7 +15,11 @@ def test_json(text: str) -> None:
     ("text", "message"),
     [
         ("{", "a.json:1:2: error: not JSON: expecting property name enclosed in double quotes [json-syntax]"),
-        ("NaN", "a.json: error: not JSON: `NaN` is no number [json-syntax]"),
+        ("NaN", "a.json:1:1: error: not JSON: `NaN` is no number [json-syntax]"),
+        (
+            '{"a": 1, "a": 1}',
+            "a.json:1:10: error: not JSON: `a` stands twice in one table [json-syntax]",
+        ),
         ("1e999", "a.json: error: not JSON: the number 1e999 is too large [json-syntax]"),
         ("9" * 5000, f"a.json: error: not JSON: the number {'9' * 20}… has more than 63 bits [json-syntax]"),
         (
