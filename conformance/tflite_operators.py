@@ -186,11 +186,15 @@ def difference(found: Array, expected: Array) -> tuple[float, float]:
     return float(far.max()), float((far > 0).mean())
 
 
-def run_once(content: bytes, frames: Sequence[bytes], folder: Path) -> tuple[bytes, ...]:
-    """What our program of a model answers to frames, each the bytes of all inputs."""
+def run_once(
+    content: bytes, frames: Sequence[bytes], folder: Path, libraries: Sequence[Path] = ()
+) -> tuple[bytes, ...]:
+    """What our program of a model answers to frames, each the bytes of all inputs. `libraries` are folders of
+    plug-ins.
+    """
     path = folder / "all.tflite"
     path.write_bytes(content)
-    plug_ins = PlugIns.discover(())
+    plug_ins = PlugIns.discover(libraries)
     request = CompileRequest(model_path=path, soc=plug_ins.backends.default_soc("c"), plug_ins=plug_ins)
     prepared = prepare(request)
     lowered = plan(prepared, request.soc)

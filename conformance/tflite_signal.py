@@ -21,7 +21,12 @@ from attrs import field, frozen
 
 from conformance.tflite_files import Array, TfliteFile
 from conformance.tflite_operators import run_once
+from target_arch.backend.operators import Foreign
+from target_arch.registry import PlugIns
+from target_arch.resources import examples
 
+LIBRARIES = (examples() / "tflm_operators" / "src",)
+"""The folder of the library that converts these operators."""
 FRAMES = 8
 Frame = tuple[Array, ...]
 
@@ -285,6 +290,11 @@ CASES: Mapping[str, Callable[[Source], SignalModel]] = {
 }
 
 
+def library() -> Foreign:
+    """The converters of these operators."""
+    return PlugIns.discover(LIBRARIES).operators.converter
+
+
 Cases = Mapping[str, Callable[[Source], SignalModel]]
 
 
@@ -298,7 +308,7 @@ def drawn(code: str, seed: int, cases: Cases = CASES) -> tuple[SignalModel, list
 def ours(model: SignalModel, frames: Sequence[Frame], folder: Path) -> list[bytes]:
     """What our program answers, without outputs that count for nothing."""
     given = [b"".join(value.tobytes() for value in frame) for frame in frames]
-    return [_counting(answer, model) for answer in run_once(model.file.content(), given, folder)]
+    return [_counting(answer, model) for answer in run_once(model.file.content(), given, folder, LIBRARIES)]
 
 
 def theirs(model: SignalModel, frames: Sequence[Frame]) -> list[bytes]:

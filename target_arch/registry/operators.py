@@ -15,14 +15,7 @@ from target_arch.registry.lookup.sources import Source
 from target_arch.registry.lookup.table import Complaint, PlugInKind, PlugInTable
 from target_arch.registry.validate_systems import C_NAME, misnamed
 
-TFLITE_BUILT_IN = frozenset(
-    {
-        "CIRCULAR_BUFFER", "Convolution2DTransposeBias", "SignalDelay", "SignalEnergy", "SignalFftAutoScale",
-        "SignalFilterBank", "SignalFilterBankLog", "SignalFilterBankSpectralSubtraction",
-        "SignalFilterBankSquareRoot", "SignalFramer", "SignalIrfft", "SignalOverlapAdd", "SignalPCAN",
-        "SignalRfft", "SignalStacker", "SignalWindow", "TFLM_DECODE", "TFLite_Detection_PostProcess",
-    }
-)  # fmt: skip
+TFLITE_BUILT_IN = frozenset({"Convolution2DTransposeBias", "TFLite_Detection_PostProcess"})
 """Custom operators of TFLite that this program converts."""
 
 _FORMS = {

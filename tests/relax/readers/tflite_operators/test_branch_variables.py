@@ -15,7 +15,9 @@ pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert: pip install 
 from conformance.tflite_cases import Draw
 from conformance.tflite_files import Array, TfliteFile
 from conformance.tflite_recurrent import lstm, svdf
+from conformance.tflite_signal import LIBRARIES
 from target_arch.pipeline import CompileRequest, compile_model
+from target_arch.registry import PlugIns
 from target_arch.run import build, run_frames, write_bundle
 from target_arch.run.references.litert import litert
 from target_arch.run.references.reference import Reference
@@ -205,7 +207,8 @@ def check(file: TfliteFile, read: Callable[[Path], Reference], folder: Path) -> 
     reference, rng = read(path), np.random.default_rng(7)
     frames = [drawn(rng, reference) for _ in range(20)]
     theirs = [reference.answer(frame)[0] for frame in frames]
-    made = compile_model(CompileRequest(model_path=path, soc=read_soc("zynq_edge")))
+    request = CompileRequest(model_path=path, soc=read_soc("zynq_edge"), plug_ins=PlugIns.discover(LIBRARIES))
+    made = compile_model(request)
     write_bundle(made.bundle, folder / "bundle")
     bytes_of = tuple(b"".join(value.tobytes() for value in frame) for frame in frames)
     for ours, answer in zip(run_frames(build(folder / "bundle"), bytes_of), theirs, strict=True):

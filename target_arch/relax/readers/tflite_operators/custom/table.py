@@ -2,20 +2,20 @@
 
 from collections.abc import Mapping
 
-from target_arch.relax.readers.tflite_operators.custom import (
-    circular,
-    decoded,
-    detection,
-    signal,
-    transposed,
-    transposed_options,
-)
+from target_arch.relax.readers.tflite_operators.custom import detection, transposed, transposed_options
 from target_arch.relax.readers.tflite_operators.site import Converter
 
 CUSTOM: Mapping[str, Converter] = {
     transposed_options.CODE: transposed.transposed_convolution,
-    circular.CODE: circular.circular_buffer,
-    decoded.CODE: decoded.decoded,
     "TFLite_Detection_PostProcess": detection.detections,
-    **signal.CONVERTERS,
 }
+
+_TFLITE_MICRO = ("CIRCULAR_BUFFER", "Signal", "TFLM_DECODE")
+"""What names of TFLite Micro's own operators begin with."""
+
+
+def unknown(code: str) -> str:
+    """Why a custom operator is refused that no library converts."""
+    if code.startswith(_TFLITE_MICRO):
+        return "a custom operator that the library in `examples/tflm_operators` reads, by `--backend-dir`"
+    return "a custom operator"

@@ -19,7 +19,7 @@ from target_arch.relax.operators.states import StatePair
 from target_arch.relax.readers.attempts import Attempts, zeros
 from target_arch.relax.readers.foreign import results_of
 from target_arch.relax.readers.tflite_operators.checks import check
-from target_arch.relax.readers.tflite_operators.custom.table import CUSTOM
+from target_arch.relax.readers.tflite_operators.custom.table import CUSTOM, unknown
 from target_arch.relax.readers.tflite_operators.site import TFLiteOperator
 from target_arch.relax.readers.tflite_operators.table import CONVERTERS
 from target_arch.relax.readers.tflite_operators.walk.branches import check_alone
@@ -128,7 +128,7 @@ class _Walk:
         if custom and code not in CUSTOM:
             library = self.foreign(ModelFormat.TFLITE, code)
             if library is None:
-                raise NotConverted("a custom operator")
+                raise NotConverted(unknown(code))
         passed = len(self.ends)
         self.ends.note(outputs, passed)
         doubtful = any(int(operator.Inputs(n)) in self.doubtful for n in range(operator.InputsLength()))

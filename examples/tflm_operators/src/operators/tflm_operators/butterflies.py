@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import frozen
 
-from target_arch.relax.loops.complex_numbers import Complex, Numbers, minus, plus
+from .complex_numbers import Complex, Numbers, minus, plus
 
 RADICES = (4, 2, 3, 5)
 """In the order in which factors of a length are taken."""

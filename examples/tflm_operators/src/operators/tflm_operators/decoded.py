@@ -2,11 +2,10 @@
 
 from typing import Any
 
-from target_arch.relax.readers.tflite_constants.compressed import Compressed, TableChannels
 from target_arch.relax.readers.tflite_operators.site import TFLiteOperand, TFLiteOperator
 from target_arch.relax.site import NotConverted, constant
 
-CODE = "TFLM_DECODE"
+from .compressed import Compressed, TableChannels
 
 
 def decoded(site: TFLiteOperator) -> list[Any]:

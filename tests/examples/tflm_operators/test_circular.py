@@ -10,6 +10,7 @@ pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert: pip install 
 
 from conformance.tflite_files import Array, TfliteFile
 from conformance.tflite_operators import run_once
+from conformance.tflite_signal import LIBRARIES, library
 from target_arch.relax.importer import import_model
 from target_arch.run.references.litert import litert
 from tests.relax.readers.tflite_operators.refusals import reasons
@@ -35,13 +36,13 @@ def circular(cycles: int, slots: int = 4, *, kept: bool = True) -> TfliteFile:
     ],
 )
 def test_circular_buffers_that_are_refused(file: TfliteFile, said: str, tmp_path: Path) -> None:
-    assert said in reasons(file.content(), tmp_path)[0]
+    assert said in reasons(file.content(), tmp_path, library())[0]
 
 
 def test_a_circular_buffer_of_5_inputs_is_complete_in_every_run(tmp_path: Path) -> None:
     path = tmp_path / "m.tflite"
     path.write_bytes(circular(0, 5).content())
-    model, _ = import_model(path)
+    model, _ = import_model(path, foreign=library())
     assert [state.tensor for state in model.states] == ["t1_held"]
 
 
@@ -53,7 +54,7 @@ def test_outputs_are_those_of_the_last_run_that_went_on(
     frames = [np.full(2, number, np.int8).tobytes() for number in range(1, 8)]
     rows = [
         np.frombuffer(answer, np.int8)[::2].tolist()
-        for answer in run_once(circular(3).content(), frames, tmp_path)
+        for answer in run_once(circular(3).content(), frames, tmp_path, LIBRARIES)
     ]
     assert rows == [[0] * 4, [0] * 4, *[[0, 1, 2, 3]] * 3, *[[3, 4, 5, 6]] * 2]
 
@@ -105,7 +106,7 @@ def test_streams_are_those_of_tflite_micro(
 
     frames = [drawn() for _ in range(14)]
     theirs = [b"".join(value.tobytes() for value in reference.answer((each,))[0]) for each in frames]
-    assert list(run_once(content, [each.tobytes() for each in frames], tmp_path)) == theirs
+    assert list(run_once(content, [each.tobytes() for each in frames], tmp_path, LIBRARIES)) == theirs
 
 
 def branched() -> TfliteFile:
@@ -141,4 +142,4 @@ def divided() -> TfliteFile:
     ],
 )
 def test_ends_that_are_refused(file: TfliteFile, said: str, tmp_path: Path) -> None:
-    assert any(said in reason for reason in reasons(file.content(), tmp_path))
+    assert any(said in reason for reason in reasons(file.content(), tmp_path, library()))

@@ -9,7 +9,6 @@ from tvm.script.ir_builder import tirx as ib
 from target_arch.relax.readers.tflite_operators.site import TFLiteOperator
 from target_arch.relax.site import NotConverted
 
-CODE = "CIRCULAR_BUFFER"
 _EVERY_RUN = (5, 13, 25)
 """The inputs that a buffer holds whose options do not say how often it is complete, if that is every run."""
 _MOST = 1 << 30

@@ -1,16 +1,17 @@
 """TFLite Micro's signal operators, with their options by name."""
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from tvm import relax
 
-from target_arch.relax.loops import fourier, signal
-from target_arch.relax.loops.complex_numbers import Numbers
-from target_arch.relax.readers.tflite_operators.site import Converter, TFLiteOperand, TFLiteOperator
+from target_arch.relax.readers.tflite_operators.site import TFLiteOperand, TFLiteOperator
 from target_arch.relax.site import NotConverted, constant
+
+from . import fourier
+from . import signal_loops as signal
+from .complex_numbers import Numbers
 
 _MOST = 1 << 30
 """Numbers among the options are less."""
@@ -291,21 +292,3 @@ def transform(site: TFLiteOperator) -> Any:
     x = site.builder.emit(relax.op.reshape(site.x.expr, shape))
     tables = [constant(table) for table in loops.tables()]
     return site.written((rows, wanted), dtype, loops.write, x, *tables, name="transform")
-
-
-CONVERTERS: Mapping[str, Converter] = {
-    "SignalDelay": delay,
-    "SignalEnergy": energy,
-    "SignalFftAutoScale": auto_scale,
-    "SignalFilterBank": filter_bank,
-    "SignalFilterBankLog": logarithm,
-    "SignalFilterBankSpectralSubtraction": spectral_subtraction,
-    "SignalFilterBankSquareRoot": square_root,
-    "SignalFramer": framer,
-    "SignalOverlapAdd": overlap_add,
-    "SignalIrfft": transform,
-    "SignalPCAN": gain_control,
-    "SignalRfft": transform,
-    "SignalStacker": stacker,
-    "SignalWindow": window,
-}

@@ -9,9 +9,10 @@ import pytest
 
 pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert: pip install 'target-arch[verify]'")
 
+import target_arch
 from conformance.tflite_files import TfliteFile
 from conformance.tflite_operators import run_once
-from conformance.tflite_signal import CASES, digest, drawn, ours
+from conformance.tflite_signal import CASES, LIBRARIES, digest, drawn, library, ours
 from target_arch.relax.importer import import_model
 from target_arch.run.references.tflite_facts import needs_tflite_micro
 from tests.relax.readers.tflite_operators.refusals import reasons
@@ -100,7 +101,7 @@ def test_a_front_end_is_bit_equal(tmp_path: Path, needs_tool: Callable[[str], st
     needs_tool("gcc")
     rng = np.random.default_rng(1)
     frames = [rng.integers(-(2**14), 2**14, STEP).astype(np.int16).tobytes() for _ in range(6)]
-    answers = run_once(front_end().content(), frames, tmp_path)
+    answers = run_once(front_end().content(), frames, tmp_path, LIBRARIES)
     assert len(set(answers)) == len(frames)
     assert digest(answers) == "a44c80050c9c720b"
 
@@ -119,11 +120,11 @@ def test_transforms_of_floats(length: int, tmp_path: Path, needs_tool: Callable[
     rng = np.random.default_rng(length)
     values = rng.normal(0, 1, (3, length - 1)).astype(np.float32)
     content = transform("SignalRfft", length - 1, length + 2, length).content()
-    (answer,) = run_once(content, [values.tobytes()], tmp_path)
+    (answer,) = run_once(content, [values.tobytes()], tmp_path, LIBRARIES)
     found = np.frombuffer(answer, np.complex64).reshape(3, -1)
     np.testing.assert_allclose(found, np.fft.rfft(values, length), rtol=1e-4, atol=1e-4)
     content = transform("SignalIrfft", length + 2, length, length).content()
-    (answer,) = run_once(content, [found.tobytes()], tmp_path)
+    (answer,) = run_once(content, [found.tobytes()], tmp_path, LIBRARIES)
     back = np.frombuffer(answer, np.float32).reshape(3, length)
     np.testing.assert_allclose(back[:, :-1], values, atol=1e-5)
 
@@ -131,7 +132,7 @@ def test_transforms_of_floats(length: int, tmp_path: Path, needs_tool: Callable[
 def test_states_have_names_of_their_own(tmp_path: Path) -> None:
     path = tmp_path / "m.tflite"
     path.write_bytes(drawn("SignalStacker", 0)[0].file.content())
-    model, _ = import_model(path)
+    model, _ = import_model(path, foreign=library())
     assert sorted(state.tensor for state in model.states) == ["t1_frames", "t1_runs"]
 
 
@@ -157,7 +158,20 @@ REFUSED = {
 
 @pytest.mark.parametrize("why", REFUSED)
 def test_others_are_refused(why: str, tmp_path: Path) -> None:
-    assert reasons(REFUSED[why].content(), tmp_path)[0].endswith(f" once, at `t1`: {why}")
+    assert reasons(REFUSED[why].content(), tmp_path, library())[0].endswith(f" once, at `t1`: {why}")
+
+
+def test_without_the_library_the_refusal_names_it(tmp_path: Path) -> None:
+    assert reasons(window().content(), tmp_path) == [
+        "`SignalWindow` once, at `t1`: a custom operator that the library in `examples/tflm_operators` "
+        "reads, by `--backend-dir`"
+    ]
+
+
+def test_its_operators_are_found_in_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "m.tflite").write_bytes(window().content())
+    uses = target_arch.operators(tmp_path / "m.tflite", backend_dirs=LIBRARIES).uses
+    assert [(use.name, use.reason) for use in uses] == [("SignalWindow", None)]
 
 
 def test_their_reference_is_tflite_micro() -> None:

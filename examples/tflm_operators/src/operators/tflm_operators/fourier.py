@@ -15,9 +15,10 @@ from attrs import frozen
 from tvm import tirx
 from tvm.script.ir_builder import tirx as ib
 
-from target_arch.relax.loops.butterflies import RADICES, Butterflies, scratch_of
-from target_arch.relax.loops.complex_numbers import Array, Complex, Numbers, minus, plus
 from target_arch.relax.site import local
+
+from .butterflies import RADICES, Butterflies, scratch_of
+from .complex_numbers import Array, Complex, Numbers, minus, plus
 
 
 @frozen(kw_only=True)

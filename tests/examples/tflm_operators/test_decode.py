@@ -10,7 +10,7 @@ pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert: pip install 
 
 from conformance.tflite_decode import CASES, head
 from conformance.tflite_files import Array, TfliteFile
-from conformance.tflite_signal import digest, drawn, ours
+from conformance.tflite_signal import digest, drawn, library, ours
 from target_arch.run.references.tflite_facts import needs_tflite_micro
 from tests.relax.readers.tflite_operators.refusals import reasons
 
@@ -39,7 +39,7 @@ def refusal(folder: Path, encoded: Array, ancillary: bytes, dtype: str = "int8",
     file.operator("TFLM_DECODE", given, [constant], custom=b"")
     y = file.output((16,), dtype, 0.5, zero_point)
     file.operator("CONCATENATION", [x, constant], [y], ("ConcatenationOptions", {"axis": 0}), 2)
-    return reasons(file.content(), folder)[0]
+    return reasons(file.content(), folder, library())[0]
 
 
 ONES = np.full(4, 255, np.uint8)
