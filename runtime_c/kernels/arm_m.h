@@ -41,7 +41,24 @@ static inline int16x2_t ta_even(uint32_t word)
 
 static inline int16x2_t ta_odd(uint32_t word)
 {
-    return __sxtb16((int8x4_t)(word >> 8 | word << 24));
+    int16x2_t pair;
+    __asm__("sxtb16 %0, %1, ror #8" : "=r"(pair) : "r"(word));
+    return pair;
+}
+
+/* The lower, or the upper, 16-bit values of two pairs as a pair. */
+static inline uint32_t ta_lower(int16x2_t a, int16x2_t b)
+{
+    uint32_t pair;
+    __asm__("pkhbt %0, %1, %2, lsl #16" : "=r"(pair) : "r"(a), "r"(b));
+    return pair;
+}
+
+static inline uint32_t ta_upper(int16x2_t a, int16x2_t b)
+{
+    uint32_t pair;
+    __asm__("pkhtb %0, %1, %2, asr #16" : "=r"(pair) : "r"(b), "r"(a));
+    return pair;
 }
 #endif
 

@@ -1,56 +1,20 @@
-/* Depthwise convolution with a kernel of 3x3 for Cortex-M: a form of `s8_depthwise.h`, which includes this file.
- *
- * A few channels at a time, as many as take 8 bytes: 4 channels of 16 bits (DSP extension) or 8 of 8 bits (MVE). Three
- * lines of a strip of the image stand in a ring on the stack, with the pixels outside, so that no window has a
- * condition and every row of the image is read once for each strip. Rounding is `tflite`, nothing is added, and
- * results take all of 8 bits; `ta_s8_dw_3x3_takes` says so.
+/* Depthwise convolution with a kernel of 3x3 for Cortex-M: forms of `s8_depthwise.h`, which includes this file. Rounding
+ * is `tflite`, nothing is added, and results take all of 8 bits; `ta_s8_dw_3x3_takes` says so.
  */
 #ifndef TA_KERNELS_S8_DEPTHWISE_ARM_M_H
 #define TA_KERNELS_S8_DEPTHWISE_ARM_M_H
 
-#include "kernels/arm_m.h"
+#include "kernels/s8_depthwise_dsp.h"
+#include "kernels/s8_depthwise_mve.h"
 
 #if defined(TA_KERNELS_DSP) || defined(TA_KERNELS_MVE)
-#define TA_DW_LINE 20 /* pixels of a strip of the image */
-#ifdef TA_KERNELS_MVE
-#define TA_DW_LANES 8
-typedef int8_t ta_dw_lane;
-#else
-#define TA_DW_LANES 4
-typedef int16_t ta_dw_lane;
-#endif
-
-/* One pixel of a line; 16-bit lanes stand in the order 0, 2, 1, 3. */
-typedef struct {
-    ta_dw_lane lane[TA_DW_LANES];
-} ta_dw_cell;
-
-/* Channels that are computed together. The assembly knows the offsets of these members. */
-typedef struct {
-    ta_dw_cell w[9];
-    int32_t bias[TA_DW_LANES];
-#ifdef TA_KERNELS_MVE
-    int32_t multiplier[TA_DW_LANES], right[TA_DW_LANES]; /* even channels, then odd ones; so is the bias */
-#else
-    struct {
-        int32_t multiplier, added, shift;
-    } scale[TA_DW_LANES];
-    int32_t saved;
-#endif
-    const ta_dw_cell *line[3]; /* of the window's rows */
-    int32_t step;              /* bytes from a window to the next */
-    int8_t *out;
-    int32_t apart; /* bytes from an output to the next */
-    int32_t count; /* of outputs */
-} ta_dw_lanes;
-
 static inline int ta_s8_dw_3x3_takes(const ta_s8_depthwise *conv, const ta_s8_end *end)
 {
     const ta_s8_scale *scale = end->scale;
     if (conv->kernel_height != 3 || conv->kernel_width != 3 || conv->dilation_y != 1 || conv->dilation_x != 1 ||
-        conv->stride_y > 3 || conv->stride_x > 3 || conv->is_unsigned || conv->channels % TA_DW_LANES != 0 ||
-        end->rounding != TA_S8_TFLITE || end->add != 0 || scale->low != -128 || scale->high != 127 ||
-        scale->flip != 0 || scale->least < 1) {
+        conv->stride_y > TA_DW_STRIDE || conv->stride_x > TA_DW_STRIDE || conv->is_unsigned ||
+        conv->channels < TA_DW_LANES || end->rounding != TA_S8_TFLITE || end->add != 0 || scale->low != -128 ||
+        scale->high != 127 || scale->flip != 0 || scale->least < 1) {
         return 0;
     }
 #ifdef TA_KERNELS_MVE
@@ -58,215 +22,6 @@ static inline int ta_s8_dw_3x3_takes(const ta_s8_depthwise *conv, const ta_s8_en
 #else
     return scale->most <= TA_S8_MOST_SHIFT;
 #endif
-}
-
-/* The weight of a tap and a channel; see the layout. */
-static inline int8_t ta_s8_dw_weight(const int8_t *w, int32_t tap, int32_t n)
-{
-    return w[n / 16 * 160 + tap / 2 * 32 + n % 16 * 2 + tap % 2];
-}
-
-static inline void ta_s8_dw_lanes(ta_dw_lanes *all, const ta_s8_end *end, const int8_t *w, const int32_t *bias,
-                                  int32_t n)
-{
-    for (int32_t i = 0; i < TA_DW_LANES; ++i) {
-        const int32_t own = (n + i) * end->scale->each;
-#ifdef TA_KERNELS_MVE
-        const int32_t at = i / 2 + i % 2 * 4, lane = i;
-        all->bias[at] = bias[n + i];
-        all->multiplier[at] = end->multiplier[own];
-        all->right[at] = -end->shift[own];
-#else
-        const int32_t lane = i / 2 + i % 2 * 2;
-        all->bias[i] = bias[n + i];
-        all->scale[i].multiplier = end->multiplier[own];
-        all->scale[i].shift = end->shift[own];
-        all->scale[i].added = ta_s8_offset_and_half(end->scale->offset, end->shift[own]);
-#endif
-        for (int32_t t = 0; t < 9; ++t) {
-            all->w[t].lane[lane] = ta_s8_dw_weight(w, t, n + i);
-        }
-    }
-}
-
-/* `count` pixels of a line: from `first` on those of an image row, outside it or without a row `pad`. */
-TA_PART void ta_s8_dw_line(ta_dw_cell *line, const ta_s8_depthwise *conv, const int8_t *row, int32_t first,
-                                 int32_t count)
-{
-    for (int32_t i = 0; i < count; ++i, ++line) {
-        if (row == NULL || first + i < 0 || first + i >= conv->width) {
-            for (int32_t lane = 0; lane < TA_DW_LANES; ++lane) {
-                line->lane[lane] = (ta_dw_lane)conv->pad;
-            }
-            continue;
-        }
-        const int8_t *from = row + (first + i) * conv->channels;
-#ifdef TA_KERNELS_MVE
-        (void)memcpy(line, from, sizeof *line);
-#else
-        const uint32_t four = ta_word(from);
-        const int16x2_t pairs[2] = {ta_even(four), ta_odd(four)};
-        (void)memcpy(line, pairs, sizeof *line);
-#endif
-    }
-}
-
-#ifdef TA_KERNELS_MVE
-/* The products of 8 channels with one tap, or two, whose sum takes 16 bits; added to even channels and odd ones. */
-#define TA_DW_PRODUCT(product, weights, line, x, w)    \
-    "vldrb.s16 " product ", [" line ", #" x "]\n"      \
-    "vldrb.s16 " weights ", [r0, #" w "]\n"            \
-    "vmul.i16  " product ", " product ", " weights "\n"
-#define TA_DW_SUM               \
-    "vmovlb.s16 q3, q2\n"       \
-    "vmovlt.s16 q2, q2\n"       \
-    "vadd.i32  q0, q0, q3\n"    \
-    "vadd.i32  q1, q1, q2\n"
-#define TA_DW_TWO(line0, x0, w0, line1, x1, w1) \
-    TA_DW_PRODUCT("q2", "q3", line0, x0, w0)    \
-    TA_DW_PRODUCT("q4", "q5", line1, x1, w1)    \
-    "vadd.i16  q2, q2, q4\n" TA_DW_SUM
-
-/* A row of outputs. Register r7 may be the frame pointer and is left alone. */
-static inline void ta_s8_dw_row_3x3(ta_dw_lanes *all, int32_t offset)
-{
-    register ta_dw_lanes *r0 __asm__("r0") = all;
-    register int32_t r8 __asm__("r8") = offset;
-    __asm__ volatile("ldrd   r1, r2, [r0, #168]\n"
-                     "ldrd   r3, r4, [r0, #176]\n"
-                     "ldrd   r6, r5, [r0, #184]\n"
-                     "ldr    r12, [r0, #192]\n"
-                     "dls    lr, r12\n"
-                     "1:\n"
-                     "vldrw.32 q0, [r0, #72]\n"
-                     "vldrw.32 q1, [r0, #88]\n"
-                     TA_DW_TWO("r1", "0", "0", "r1", "8", "8")
-                     TA_DW_TWO("r1", "16", "16", "r2", "0", "24")
-                     TA_DW_TWO("r2", "8", "32", "r2", "16", "40")
-                     TA_DW_TWO("r3", "0", "48", "r3", "8", "56")
-                     TA_DW_PRODUCT("q2", "q3", "r3", "16", "64") TA_DW_SUM
-                     "vldrw.32 q2, [r0, #104]\n"
-                     "vldrw.32 q3, [r0, #120]\n"
-                     "vqrdmulh.s32 q0, q0, q2\n"
-                     "vqrdmulh.s32 q1, q1, q3\n"
-                     "vldrw.32 q4, [r0, #136]\n"
-                     "vldrw.32 q5, [r0, #152]\n"
-                     "vshr.s32 q2, q0, #31\n"
-                     "vshr.s32 q3, q1, #31\n"
-                     "vadd.i32 q0, q0, q2\n"
-                     "vadd.i32 q1, q1, q3\n"
-                     "vrshl.s32 q0, q0, q4\n"
-                     "vrshl.s32 q1, q1, q5\n"
-                     "add    r1, r4\n"
-                     "vqmovnb.s32 q2, q0\n"
-                     "vqmovnt.s32 q2, q1\n"
-                     "add    r2, r4\n"
-                     "vqadd.s16 q2, q2, r8\n"
-                     "add    r3, r4\n"
-                     "vqmovnb.s16 q2, q2\n"
-                     "vstrb.16 q2, [r6]\n"
-                     "add    r6, r5\n"
-                     "le     lr, 1b\n"
-                     : "+r"(r0)
-                     : "r"(r8)
-                     : "r1", "r2", "r3", "r4", "r5", "r6", "r12", "lr", "q0", "q1", "q2", "q3", "q4", "q5",
-                       "memory");
-}
-#else
-#define TA_DW_TAP(line, x, w)             \
-    "ldrd   r8, r9, [" line ", #" x "]\n" \
-    "ldrd   r10, r11, [r0, #" w "]\n"     \
-    "smlabb r4, r8, r10, r4\n"            \
-    "smlabb r5, r9, r11, r5\n"            \
-    "smlatt r6, r8, r10, r6\n"            \
-    "smlatt r7, r9, r11, r7\n"
-#define TA_DW_LINE_OF_TAPS(line, w0, w1, w2) \
-    TA_DW_TAP(line, "0", w0) TA_DW_TAP(line, "8", w1) TA_DW_TAP(line, "16", w2)
-#define TA_DW_OUT(sum, at, multiplier, shift) \
-    "ldrd   r8, r9, [r0, #" multiplier "]\n"  \
-    "lsl    " sum ", " sum ", #1\n"           \
-    "ldr    r10, [r0, #" shift "]\n"          \
-    "smmulr " sum ", " sum ", r8\n"           \
-    "add    " sum ", " sum ", " sum ", asr #31\n" \
-    "add    " sum ", " sum ", r9\n"           \
-    "asr    " sum ", " sum ", r10\n"          \
-    "ssat   " sum ", #8, " sum "\n"           \
-    "strb   " sum ", [r12, #" at "]\n"
-
-/* A row of outputs. Register r7 may be the frame pointer, so it is saved here. */
-static inline void ta_s8_dw_row_3x3(ta_dw_lanes *all, int32_t offset)
-{
-    register ta_dw_lanes *r0 __asm__("r0") = all;
-    (void)offset;
-    __asm__ volatile("str    r7, [r0, #136]\n"
-                     "ldrd   r1, r2, [r0, #140]\n"
-                     "ldr    r3, [r0, #148]\n"
-                     "ldr    r12, [r0, #156]\n"
-                     "ldr    lr, [r0, #164]\n"
-                     "1:\n"
-                     "ldrd   r4, r5, [r0, #72]\n"
-                     "ldrd   r6, r7, [r0, #80]\n"
-                     TA_DW_LINE_OF_TAPS("r1", "0", "8", "16")
-                     TA_DW_LINE_OF_TAPS("r2", "24", "32", "40")
-                     TA_DW_LINE_OF_TAPS("r3", "48", "56", "64")
-                     "ldr    r8, [r0, #152]\n"
-                     "add    r1, r8\n"
-                     "add    r2, r8\n"
-                     "add    r3, r8\n"
-                     TA_DW_OUT("r4", "0", "88", "96") TA_DW_OUT("r5", "1", "100", "108")
-                     TA_DW_OUT("r6", "2", "112", "120") TA_DW_OUT("r7", "3", "124", "132")
-                     "ldr    r8, [r0, #160]\n"
-                     "add    r12, r8\n"
-                     "subs   lr, #1\n"
-                     "bne    1b\n"
-                     "ldr    r7, [r0, #136]\n"
-                     : "+r"(r0)
-                     :
-                     : "r1", "r2", "r3", "r4", "r5", "r6", "r8", "r9", "r10", "r11", "r12", "lr", "cc", "memory");
-}
-#endif
-
-/* A strip of all rows of an image: outputs from column `column` on, `all->count` of them. */
-static inline void ta_s8_dw_strip(ta_dw_lanes *all, const ta_s8_depthwise *conv, const int8_t *image, int8_t *out,
-                                  int32_t column, int32_t offset)
-{
-    ta_dw_cell ring[3][TA_DW_LINE];
-    const int32_t first = column * conv->stride_x - conv->left, width = (all->count - 1) * conv->stride_x + 3;
-    int32_t row = -conv->top, slot = 0, from = 0;
-    for (int32_t y = 0; y < conv->out_height; ++y) {
-        for (; from < 3; ++from, ++row) {
-            const int8_t *line = row < 0 || row >= conv->height ? NULL : image + row * conv->width * conv->channels;
-            ta_s8_dw_line(ring[slot], conv, line, first, width);
-            slot = slot == 2 ? 0 : slot + 1;
-        }
-        for (int32_t r = 0; r < 3; ++r) {
-            all->line[r] = ring[(slot + r) % 3];
-        }
-        all->out = out + (y * conv->out_width + column) * conv->apart;
-        ta_s8_dw_row_3x3(all, offset);
-        from = 3 - conv->stride_y;
-    }
-}
-
-/* The whole convolution. */
-TA_PART void ta_s8_dw_3x3(const ta_s8_depthwise *conv, const ta_s8_end *end, const int8_t *x, const int8_t *w,
-                                const int32_t *bias, int8_t *out)
-{
-    const int32_t most = (TA_DW_LINE - 3) / conv->stride_x + 1;
-    ta_dw_lanes all;
-    all.step = conv->stride_x * (int32_t)sizeof(ta_dw_cell);
-    all.apart = conv->apart;
-    for (int32_t n = 0; n < conv->channels; n += TA_DW_LANES) {
-        ta_s8_dw_lanes(&all, end, w, bias, n);
-        for (int32_t image = 0; image < conv->batch; ++image) {
-            const int8_t *from = x + image * conv->height * conv->width * conv->channels + n;
-            int8_t *to = out + image * conv->out_height * conv->out_width * conv->apart + n;
-            for (int32_t column = 0; column < conv->out_width; column += all.count) {
-                all.count = conv->out_width - column < most ? conv->out_width - column : most;
-                ta_s8_dw_strip(&all, conv, from, to, column, end->scale->offset);
-            }
-        }
-    }
 }
 #endif
 

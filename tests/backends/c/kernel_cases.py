@@ -189,26 +189,69 @@ def depthwise_cases(rng: np.random.Generator, shapes: list[Shape]) -> Iterator[C
     """depthwise_conv2d in both arithmetics and both types; a shape's channels out are all its channels."""
     for number, shape in enumerate(shapes):
         rule = ("tflite", "onnx")[number % 3 == 2]
-        dtype = "int8" if number % 4 else "uint8"
-        zero, channels = int(rng.integers(*_INFO[dtype])), shape.channels[1]
-        w = weights_of(rng, (*shape.kernel, channels))
-        bias = rng.integers(-(2**10), 2**10, channels).astype(np.int32)
-        image = quantized("x", (shape.batch, *shape.image, channels), 1.0, zero, dtype)
-        out = quantized("out", shape.out, 1.0, int(rng.integers(*_INFO[dtype])), dtype)
-        weights = quantized("w", w.shape, scales(rng, channels, w[..., 0].size), 0)
-        model = layer("depthwise_conv2d", rule, image, out, constant(weights, w), bias, shape)
-        x = stored(rng, image.shape, dtype)
-        views = windows_of(x.astype(np.int64) - zero, shape, 0)
-        sums = np.einsum("bhwrsc,rsc->bhwc", views, w.astype(np.int64)) + bias
-        operator = model.operators[0]
-        assert depthwise.refusal(operator, model) is None
-        expected = finished(arithmetic.requantization(operator, model), sums, dtype)
-        yield Case(
-            name=f"depthwise {shape} {rule} {dtype}",
-            made=depthwise.made(operator, model),
-            inputs=(x,),
-            expected=expected,
-        )
+        yield depthwise_case(rng, shape, rule, "int8" if number % 4 else "uint8")
+
+
+def depthwise_case(rng: np.random.Generator, shape: Shape, rule: str, dtype: str) -> Case:
+    """One depthwise_conv2d; the zero points are anywhere."""
+    model, x, sums = depthwise_model(rng, shape, rule, dtype)
+    operator = model.operators[0]
+    assert depthwise.refusal(operator, model) is None
+    return Case(
+        name=f"depthwise {shape} {rule} {dtype}",
+        made=depthwise.made(operator, model),
+        inputs=(x,),
+        expected=finished(arithmetic.requantization(operator, model), sums, dtype),
+    )
+
+
+def depthwise_model(
+    rng: np.random.Generator, shape: Shape, rule: str, dtype: str
+) -> tuple[Model, Array, Array]:
+    """A model of one depthwise_conv2d, an input, and its sums with bias."""
+    zero, channels = int(rng.integers(*_INFO[dtype])), shape.channels[1]
+    w = weights_of(rng, (*shape.kernel, channels))
+    bias = rng.integers(-(2**10), 2**10, channels).astype(np.int32)
+    image = quantized("x", (shape.batch, *shape.image, channels), 1.0, zero, dtype)
+    out = quantized("out", shape.out, 1.0, int(rng.integers(*_INFO[dtype])), dtype)
+    weights = quantized("w", w.shape, scales(rng, channels, w[..., 0].size), 0)
+    x = stored(rng, image.shape, dtype)
+    views = windows_of(x.astype(np.int64) - zero, shape, 0)
+    sums = np.einsum("bhwrsc,rsc->bhwc", views, w.astype(np.int64)) + bias
+    return layer("depthwise_conv2d", rule, image, out, constant(weights, w), bias, shape), x, sums
+
+
+STRIPS = tuple(
+    Shape(
+        image=image,
+        channels=(channels, channels),
+        kernel=(3, 3),
+        padding=padding,
+        strides=strides,
+        batch=1 + channels % 2,
+    )
+    for image, channels, padding, strides in (
+        ((25, 5), 8, (1, 1, 1, 1), (1, 1)),
+        ((5, 40), 7, (1, 1, 1, 1), (1, 1)),
+        ((3, 3), 4, (0, 0, 0, 0), (1, 1)),
+        ((4, 3), 5, (0, 0, 0, 0), (1, 1)),
+        ((1, 1), 9, (1, 1, 1, 1), (1, 1)),
+        ((6, 43), 8, (0, 0, 1, 1), (2, 2)),
+        ((41, 7), 6, (0, 0, 1, 1), (2, 2)),
+        ((9, 20), 11, (2, 3, 2, 1), (1, 2)),
+        ((20, 9), 10, (3, 2, 1, 2), (1, 2)),
+        ((7, 8), 17, (1, 0, 1, 2), (2, 1)),
+        ((3, 19), 12, (4, 5, 4, 5), (1, 1)),
+        ((10, 10), 8, (1, 1, 1, 1), (3, 3)),
+    )
+)
+"""Depthwise kernels of 3x3: outputs of one strip and of several, odd and even; borders of every width."""
+
+
+def strip_cases(rng: np.random.Generator) -> Iterator[Case]:
+    """depthwise_conv2d in int8 with the rounding that forms for 3x3 take."""
+    for shape in STRIPS:
+        yield depthwise_case(rng, shape, "tflite", "int8")
 
 
 def sum_cases(rng: np.random.Generator, layout: WeightLayout) -> Iterator[Case]:

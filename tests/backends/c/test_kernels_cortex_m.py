@@ -18,6 +18,7 @@ from tests.backends.c.kernel_cases import (
     dense_cases,
     depthwise_cases,
     random_shape,
+    strip_cases,
     sum_cases,
 )
 from tests.backends.c.kernel_program import FLAGS, NATIVE, Case, mismatches, program
@@ -25,7 +26,7 @@ from tests.backends.c.part_cases import part_cases
 from tests.systems import COMPILER, EMULATOR, MACHINES
 
 BOARDS = {InstructionSet.ARMV7E_M: "mps2-an500", InstructionSet.ARMV8_1_M: "mps3-an547"}
-FAMILIES = ("integer", "hybrid", "parts")
+FAMILIES = ("integer", "hybrid", "parts", "strips")
 START = """
 extern void _start(void);
 __attribute__((naked, used)) void reset(void)
@@ -45,6 +46,8 @@ def cases(isa: InstructionSet, family: str) -> list[Case]:
     shapes = [*CHOSEN, *(random_shape(rng) for _ in range(4))]
     if family == "hybrid":
         return [*hybrid_dense_cases(rng, layout), *hybrid_conv2d_cases(rng, shapes, layout)]
+    if family == "strips":
+        return [case for _ in range(3) for case in strip_cases(rng)]
     if family == "parts":
         return [*part_cases(rng, layout), *integer_cases(rng, layout)]
     return [

@@ -65,7 +65,7 @@ def work(operator: Operator, model: Model, strips: Strips | None) -> Work:
 
 
 def in_strips(operator: Operator, model: Model, strips: Strips) -> bool:
-    """Whether the form of `s8_depthwise_arm_m.h` takes an operator whose sums are `proven`, as
+    """Whether a form of `s8_depthwise_arm_m.h` takes an operator whose sums are `proven`, as
     `ta_s8_dw_3x3_takes` says there.
     """
     attributes: Any = operator.attributes
@@ -73,7 +73,7 @@ def in_strips(operator: Operator, model: Model, strips: Strips) -> bool:
     dilation, strides = attributes.get("dilation", (1, 1)), attributes.get("strides", (1, 1))
     if w.shape[:2] != (3, 3) or tuple(dilation) != (1, 1) or max(strides) > strips.stride:
         return False
-    if x.dtype != "int8" or x.shape[3] % strips.lanes:
+    if x.dtype != "int8" or x.shape[3] < strips.lanes:
         return False
     values = weighted.prepare(operator, model, _rows(w), _low(operator, model))
     scale = values.scale

@@ -99,7 +99,7 @@ DSP = KernelForm(
     name="DSP",
     tile=KernelTile(rows=3, panel=72, resident=16384),
     real=_REAL,
-    strips=Strips(lanes=4, stride=3, shift=22, narrow=False),
+    strips=Strips(lanes=4, stride=2, shift=22, narrow=False),
 )
 MVE = KernelForm(
     name="MVE",
