@@ -92,7 +92,8 @@ def test_without_an_operating_system(needs_tool: Tool, tmp_path: Path) -> None:
         cost = run + (len(model.steps) + 1) * TURN
         times = TaskTimes(
             cost=cost, last=0, longest=step + TURN, longest_step=0, drained=0, serial=0, flights={}, flown={},
-            hosted=cost, hosted_step=step + TURN, pauses=2, where="", busy=cost,
+            tails={}, hosted=cost, hosted_steps=(step + TURN,) * len(model.steps), pauses=0, where="",
+            busy=cost,
         )  # fmt: skip
         tasks.append(TimedTask(name=model.name, timing=timing, steps=(TaskWork(takes=1),) * 2))
         measured.append(times)

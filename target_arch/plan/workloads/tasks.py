@@ -55,9 +55,10 @@ class TaskTimes:
     A job takes at most `cost`; `last` of it are its last step, where that is the host's and nothing is in
     flight with it, else 0. Of its steps number `longest_step` takes the longest, `longest`. What it has in
     flight between two steps takes `drained` at most, and `serial` in all: a job that has to wait for that, as
-    it is preempted, loses no more. `flights` are by timeline the longest step there, `flown` all of a job.
-    The host is busy for `hosted` in a job, for `hosted_step` at a time, and turns to other jobs `pauses`
-    times at most. `where` is the host or the timeline that is busy the longest, for `busy`.
+    it is preempted, loses no more. `flights` are by timeline the longest step there, `flown` all of a job,
+    and `tails` the time from its first step there to its end. The host is busy for `hosted_steps`, the
+    longest first, `hosted` together, and waits for steps of the job `pauses` times at most. `where` is the
+    host or the timeline that is busy the longest, for `busy`.
     """
 
     cost: int
@@ -68,8 +69,19 @@ class TaskTimes:
     serial: int
     flights: Mapping[str, int] = field(repr=False)
     flown: Mapping[str, int] = field(repr=False)
+    tails: Mapping[str, int] = field(repr=False)
     hosted: int
-    hosted_step: int
+    hosted_steps: tuple[int, ...] = field(repr=False)
     pauses: int
     where: str
     busy: int
+
+    @property
+    def left(self) -> Mapping[str, int]:
+        """By timeline the most that is left of a step there when the job is preempted."""
+        return {line: min(takes, self.drained) for line, takes in self.flights.items()}
+
+    def longer(self, busy: Mapping[str, int]) -> int:
+        """By how much a job is longer where timelines are busy for so long when it begins."""
+        late = (takes + self.tails[line] - self.cost for line, takes in busy.items() if line in self.tails)
+        return max((0, *late))

@@ -5,7 +5,7 @@ one step is in flight on each, and jobs of others may have their turn before the
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from attrs import define, field
 
@@ -14,16 +14,19 @@ from target_arch.plan.workloads.tasks import TaskStep, TaskTimes, TaskWait, Task
 
 @define
 class JobClock:
-    """The progress of one job that has the chip: the host's time, and when each timeline is free."""
+    """The progress of one job that has the chip: the host's time, and when each timeline is free, of which
+    some are `busy` with something else at first.
+    """
 
     now: int = 0
     ends: dict[str, list[int]] = field(factory=dict)
+    busy: Mapping[str, int] = field(factory=dict)
 
     def begins(self, step: TaskStep) -> int:
         """The time at which the host can begin a step: its timeline is free, or what it waits for is over."""
         line = self.ends.get(step.timeline)
         if not line:
-            return self.now
+            return max(self.now, self.busy.get(step.timeline, self.now))
         return max(self.now, line[step.value - 1] if isinstance(step, TaskWait) else line[-1])
 
     def execute(self, step: TaskStep) -> None:
@@ -64,9 +67,10 @@ def task_times(task: TimedTask) -> TaskTimes:
         serial=sum(longest) - clock.over,
         flights=_flights(task.steps, max),
         flown=_flights(task.steps, int.__add__),
+        tails=_tails(task, clock.over),
         hosted=sum(host),
-        hosted_step=max(host),
-        pauses=2 + sum(step.timeline != "" for step in task.steps),
+        hosted_steps=tuple(sorted(filter(None, host), reverse=True)),
+        pauses=_pauses(task.steps),
         where=where,
         busy=busy,
     )
@@ -82,6 +86,37 @@ def _ends_alone(steps: Sequence[TaskStep]) -> bool:
             counts[step.timeline] += 1
     end = steps[-1]
     return isinstance(end, TaskWork) and not end.timeline and counts == waited
+
+
+def _tails(task: TimedTask, cost: int) -> dict[str, int]:
+    """By timeline the time from the first step there to the end: what a job takes after it has waited for
+    the timeline longer than for anything else.
+    """
+    tails = dict[str, int]()
+    for line in sorted(task.timelines):
+        clock = JobClock(busy={line: cost})
+        for step in task.steps:
+            clock.execute(step)
+        tails[line] = clock.over - cost
+    return tails
+
+
+def _pauses(steps: Sequence[TaskStep]) -> int:
+    """How often the host may wait for own steps of a job: for one that is in flight on a timeline before the
+    next, where the job says so, and at the end for what is left.
+    """
+    pauses, flying = 0, dict[str, int]()
+    counts = Counter[str]()
+    for step in steps:
+        if isinstance(step, TaskWait):
+            if step.value >= flying.get(step.timeline, step.value + 1):
+                pauses += 1
+                del flying[step.timeline]
+        elif step.timeline:
+            counts[step.timeline] += 1
+            pauses += step.timeline in flying
+            flying[step.timeline] = counts[step.timeline]
+    return pauses + bool(flying)
 
 
 def _flights(steps: Sequence[TaskStep], joined: Callable[[int, int], int]) -> dict[str, int]:

@@ -78,7 +78,7 @@ def _shorter(
             evolve(
                 own,
                 longest=left,
-                hosted_step=min(own.hosted_step, left),
+                hosted_steps=tuple(min(step, left) for step in own.hosted_steps),
                 flights={line: min(takes, left) for line, takes in own.flights.items()},
             )
             if change is Change.STEP
@@ -90,9 +90,10 @@ def _shorter(
                 drained=own.drained * left // whole,
                 serial=own.serial * left // whole,
                 hosted=own.hosted * left // whole,
-                hosted_step=own.hosted_step * left // whole,
+                hosted_steps=tuple(step * left // whole for step in own.hosted_steps),
                 flights={line: takes * left // whole for line, takes in own.flights.items()},
                 flown={line: takes * left // whole for line, takes in own.flown.items()},
+                tails={line: takes * left // whole for line, takes in own.tails.items()},
             )
         )
         return _fits(tasks, [changed if other == number else each for other, each in enumerate(times)])

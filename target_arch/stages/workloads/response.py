@@ -22,7 +22,7 @@ schedulability analysis for distributed hard real-time systems", Microprocessing
 they wait for some of the group, each job of that may find a step of theirs in flight.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from attrs import evolve, frozen
 
@@ -40,9 +40,9 @@ _ROUNDS = 50
 
 @frozen(kw_only=True)
 class _Member:
-    """A task of a group: its `cost` for each job, the most that a job of it finds in flight of the group
-    (`held`) and of others (`met`), the most that a job loses when it is preempted (`drained`), and in all
-    (`serial`).
+    """A task of a group: its `cost` for each job, the most that a job is longer by what it finds in flight of
+    the group (`held`) and of others (`met`), the most that a job loses when it is preempted (`drained`), and
+    in all (`serial`), and how often it waits for a timeline (`pauses`).
     """
 
     number: int
@@ -75,15 +75,32 @@ class _Beside:
     limit: int
     takes: int
 
-    def within(self, time: int) -> int:
-        """The time that its jobs need in any span of that length."""
-        late = self.limit - self.takes if self.limit <= self.period else self.limit
-        return -(-(time + late) // self.period) * self.takes
+    @property
+    def _late(self) -> int:
+        """How long after it was due a job may begin with all that it needs; so long as jobs do not queue."""
+        return self.limit - self.takes if self.limit <= self.period else self.limit
+
+    def jobs(self, time: int) -> int:
+        """The number of its jobs that are open at some time of any span of that length."""
+        return (time + self.limit) // self.period + 1
+
+    def hosted(self, time: int) -> int:
+        """The host time that its jobs need in any span of that length (M. Bertogna, M. Cirinei, "Response-
+        time analysis for globally scheduled symmetric multiprocessor platforms", RTSS 2007).
+        """
+        whole, part = divmod(time + self._late, self.period)
+        return whole * self.takes + min(self.takes, part)
+
+    def held(self, time: int) -> int:
+        """The time that its jobs need timelines, several at once, in any span of that length."""
+        return -(-(time + self._late) // self.period) * self.takes
 
 
 @frozen(kw_only=True)
 class _Group:
-    """A task in its group, and what others do to it."""
+    """A task in its group, and what others do to it. `idle_steps` are the host's steps of the `idle` ones,
+    each with its number in these, the longest first.
+    """
 
     itself: _Member
     last: int
@@ -93,28 +110,130 @@ class _Group:
     blocker: str
     urgent: tuple[_Beside, ...]
     idle: tuple[_Beside, ...]
-    idle_step: int
+    idle_steps: tuple[tuple[int, int], ...]
     holders: tuple[_Beside, ...]
 
     def beside(self, jobs: Sequence[tuple[_Member, int]], time: int) -> int:
         """The host time of all that run at once, while there are so many jobs of the group."""
         pauses = 1 + sum(count * each.pauses for each, count in jobs)
-        idle = sum(each.within(time) for each in self.idle)
-        return sum(each.within(time) for each in self.urgent) + min(idle, pauses * self.idle_step)
+        idle = sum(each.hosted(time) for each in self.idle)
+        return sum(each.hosted(time) for each in self.urgent) + min(idle, self._longest(pauses, time))
+
+    def _longest(self, count: int, time: int) -> int:
+        """The time of the longest so many steps of the idle ones, each as often as there are jobs with it."""
+        jobs, total = [each.jobs(time) for each in self.idle], 0
+        for step, idle in self.idle_steps:
+            times = min(count, jobs[idle])
+            total, count = total + times * step, count - times
+            if not count:
+                break
+        return total
 
     def demand(self, jobs: Sequence[tuple[_Member, int]], time: int) -> int:
         """The time of so many jobs of each task, with what they lose to each other, and of the host's steps
-        of others: each job preempts one at most, and loses its serial time at most.
+        of others, until a time: each job preempts one at most, and loses its serial time at most. While the
+        group is blocked, nobody else delays it.
         """
+        open_for = max(0, time - self.blocked)
         cost = sum(count * each.cost for each, count in jobs)
-        held = sum(each.within(time) for each in self.holders)
+        held = sum(each.held(open_for) for each in self.holders)
         met = min(held, sum(count * each.met for each, count in jobs))
         by_job = sum(count * each.held for each, count in jobs)
         by_task = 0
         for each, count in jobs:
             above = sum(there for other, there in jobs if other.priority > each.priority)
             by_task += min(count * each.serial, above * each.drained)
-        return cost + min(by_job, by_task) + met + self.beside(jobs, time)
+        return cost + min(by_job, by_task) + met + self.beside(jobs, open_for)
+
+
+@frozen(kw_only=True)
+class _System:
+    """All tasks with their worst times, who waits for whom, and when jobs are over, as far as known."""
+
+    tasks: tuple[TimedTask, ...]
+    times: tuple[TaskTimes, ...]
+    waits: tuple[frozenset[int], ...]
+    limits: tuple[int, ...]
+
+    def response(self, number: int) -> Response:
+        """The worst response of a task."""
+        group = self._group(number)
+        worst, beside = _worst(group)
+        return Response(
+            task=self.tasks[number],
+            times=self.times[number],
+            worst=worst,
+            blocked=group.blocked,
+            blocker=group.blocker,
+            beside=beside,
+        )
+
+    def _priority(self, number: int) -> int:
+        return self.tasks[number].timing.priority
+
+    def _group(self, number: int) -> _Group:
+        group, level = sorted(group_of(self.waits, number)), self._priority(number)
+        others = [other for other in range(len(self.tasks)) if other not in group]
+        kept_off = [o for o in others if self._priority(o) < level and self.waits[o].issuperset(group)]
+        free = [other for other in others if other not in kept_off]
+        idle = [other for other in free if self._priority(other) < level]
+        members = {one: self._member(one, group, free) for one in group}
+        blocked, blocker = max(
+            ((self._blocks(other, one), self.tasks[other].name) for other in kept_off for one in group),
+            default=(0, ""),
+        )
+        return _Group(
+            itself=members[number],
+            last=self.times[number].last,
+            higher=tuple(each for each in members.values() if each.priority > level),
+            equal=tuple(each for one, each in members.items() if each.priority == level and one != number),
+            blocked=blocked,
+            blocker=blocker,
+            urgent=tuple(self._beside(o, self.times[o].hosted) for o in free if o not in idle),
+            idle=tuple(self._beside(other, self.times[other].hosted) for other in idle),
+            idle_steps=tuple(
+                sorted(
+                    ((s, at) for at, o in enumerate(idle) for s in self.times[o].hosted_steps), reverse=True
+                )
+            ),
+            holders=tuple(self._beside(o, self._flown(o, group)) for o in free if self.waits[o] & set(group)),
+        )
+
+    def _member(self, number: int, group: Collection[int], free: Collection[int]) -> _Member:
+        timing, own = self.tasks[number].timing, self.times[number]
+        below = [other for other in range(len(self.tasks)) if self._priority(other) < timing.priority]
+        lines = frozenset[str]().union(*(self.times[other].flights for other in below))
+        return _Member(
+            number=number,
+            priority=timing.priority,
+            period=timing.period,
+            jitter=timing.jitter,
+            cost=own.cost,
+            held=max((own.longer(self.times[o].left) for o in below if o in group), default=0),
+            met=max((own.longer(self.times[o].flights) for o in below if o in free), default=0),
+            drained=own.drained,
+            serial=own.serial,
+            pauses=own.pauses + len(lines & own.flights.keys()),
+        )
+
+    def _beside(self, number: int, takes: int) -> _Beside:
+        period = self.tasks[number].timing.period
+        return _Beside(period=period, limit=self.limits[number], takes=takes)
+
+    def _steps(self, numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
+        """The host's steps of some tasks, with their places in these."""
+        for place, number in enumerate(numbers):
+            yield from ((step, place) for step in self.times[number].hosted_steps)
+
+    def _flown(self, number: int, group: Collection[int]) -> int:
+        """The time for which a job keeps timelines of a group."""
+        lines = frozenset[str]().union(*(self.times[one].flights for one in group))
+        return sum(takes for line, takes in self.times[number].flown.items() if line in lines)
+
+    def _blocks(self, other: int, number: int) -> int:
+        """The most by which a step of a task that was just begun makes a job of another one longer."""
+        steps, own = self.times[other].hosted_steps, self.times[number]
+        return max(own.longer(self.times[other].flights), *steps[:1], 0)
 
 
 def analysis(
@@ -125,106 +244,21 @@ def analysis(
     """The worst response of every task, by the worst times of their steps, or by `known` ones; and by who
     waits for whom, else for those only for which it has to.
     """
-    times = known or [task_times(task) for task in tasks]
+    times = tuple(known or map(task_times, tasks))
     waits = tuple(waits or waits_of(tasks))
-    groups = [group_of(waits, number) for number in range(len(tasks))]
-    limits = [each.cost for each in times]
+    limits = tuple(each.cost for each in times)
     for _ in range(_ROUNDS):
-        responses = tuple(
-            _response(tasks, times, waits, group, limits, number) for number, group in enumerate(groups)
-        )
-        found = [each.worst for each in responses]
+        system = _System(tasks=tuple(tasks), times=times, waits=waits, limits=limits)
+        responses = tuple(map(system.response, range(len(tasks))))
+        found = tuple(each.worst for each in responses)
         if found == limits:
             return Analysis(schedule=Schedule.PRIORITIES, responses=responses, waits=waits)
         if not all(each.met for each in responses):
             break
-        limits = [max(limit, worst or 0) for limit, worst in zip(limits, found, strict=True)]
+        limits = tuple(max(limit, worst or 0) for limit, worst in zip(limits, found, strict=True))
     else:
         responses = tuple(evolve(each, worst=None) for each in responses)
     return Analysis(schedule=Schedule.PRIORITIES, responses=responses, waits=waits)
-
-
-def _response(
-    tasks: Sequence[TimedTask],
-    times: Sequence[TaskTimes],
-    waits: Sequence[frozenset[int]],
-    numbers: frozenset[int],
-    limits: Sequence[int],
-    number: int,
-) -> Response:
-    group = _group(tasks, times, waits, numbers, limits, number)
-    worst, beside = _worst(group)
-    return Response(
-        task=tasks[number],
-        times=times[number],
-        worst=worst,
-        blocked=group.blocked,
-        blocker=group.blocker,
-        beside=beside,
-    )
-
-
-def _group(
-    tasks: Sequence[TimedTask],
-    times: Sequence[TaskTimes],
-    waits: Sequence[frozenset[int]],
-    numbers: frozenset[int],
-    limits: Sequence[int],
-    number: int,
-) -> _Group:
-    level = tasks[number].timing.priority
-    others = [other for other in range(len(tasks)) if other not in numbers]
-    idle = [other for other in others if tasks[other].timing.priority < level]
-    kept_off = [other for other in idle if numbers <= waits[other]]
-    free = [other for other in others if other not in kept_off]
-
-    def member(one: int) -> _Member:
-        timing, own = tasks[one].timing, times[one]
-        below = [other for other in range(len(tasks)) if tasks[other].timing.priority < timing.priority]
-        return _Member(
-            number=one,
-            priority=timing.priority,
-            period=timing.period,
-            jitter=timing.jitter,
-            cost=own.cost,
-            held=max((min(times[o].drained, _met(times[o], own)) for o in below if o in numbers), default=0),
-            met=max((_met(times[o], own) for o in below if o in free), default=0),
-            drained=own.drained,
-            serial=own.serial,
-            pauses=own.pauses,
-        )
-
-    def beside(one: int, takes: int) -> _Beside:
-        return _Beside(period=tasks[one].timing.period, limit=limits[one], takes=takes)
-
-    def held(one: int) -> int:
-        return sum(takes for line, takes in times[one].flown.items() if line in lines)
-
-    members = {one: member(one) for one in sorted(numbers)}
-    lines = frozenset[str]().union(*(times[one].flights for one in numbers))
-    blocked, blocker = max(((_blocks(times[o], lines), tasks[o].name) for o in kept_off), default=(0, ""))
-    return _Group(
-        itself=members[number],
-        last=times[number].last,
-        higher=tuple(each for each in members.values() if each.priority > level),
-        equal=tuple(each for one, each in members.items() if each.priority == level and one != number),
-        blocked=blocked,
-        blocker=blocker,
-        urgent=tuple(beside(other, times[other].hosted) for other in free if other not in idle),
-        idle=tuple(beside(other, times[other].hosted) for other in free if other in idle),
-        idle_step=max((times[other].hosted_step for other in free if other in idle), default=0),
-        holders=tuple(beside(other, held(other)) for other in free if waits[other] & numbers),
-    )
-
-
-def _met(other: TaskTimes, own: TaskTimes) -> int:
-    """The most that a job may find in flight of another on its timelines."""
-    return max((takes for line, takes in other.flights.items() if line in own.flights), default=0)
-
-
-def _blocks(other: TaskTimes, lines: Collection[str]) -> int:
-    """The longest step of a task that keeps others from the host, or from these timelines."""
-    return max((other.hosted_step, *(takes for line, takes in other.flights.items() if line in lines)))
 
 
 def _worst(group: _Group) -> tuple[int | None, int]:

@@ -49,8 +49,16 @@ def test_the_longest_step_of_a_less_urgent_task_blocks() -> None:
 
 
 def npu(*milliseconds: int) -> tuple[TaskStep, ...]:
-    work = (TaskWork(takes=each * _MS, timeline="npu") for each in milliseconds)
-    return tuple(s for at, each in enumerate(work) for s in (each, TaskWait(timeline="npu", value=at + 1)))
+    return waited("npu", *milliseconds)
+
+
+def dsp(*milliseconds: int) -> tuple[TaskStep, ...]:
+    return waited("dsp", *milliseconds)
+
+
+def waited(line: str, *milliseconds: int) -> tuple[TaskStep, ...]:
+    work = (TaskWork(takes=each * _MS, timeline=line) for each in milliseconds)
+    return tuple(s for at, each in enumerate(work) for s in (each, TaskWait(timeline=line, value=at + 1)))
 
 
 def test_what_is_in_flight_on_the_same_device_blocks_too() -> None:
@@ -60,20 +68,45 @@ def test_what_is_in_flight_on_the_same_device_blocks_too() -> None:
     assert worst(task("a", 20, 2, *npu(2)), below) == [7.0, 8.0]
     times = task_times(below)
     assert (times.cost, times.longest, times.drained, times.serial) == (5 * _MS, 5 * _MS, 5 * _MS, _MS)
-    assert (times.flights, times.hosted, times.hosted_step) == ({"npu": 5 * _MS}, _MS, _MS)
+    assert (times.flights, times.hosted, times.hosted_steps) == ({"npu": 5 * _MS}, _MS, (_MS,))
 
 
 def test_tasks_on_different_devices_share_the_host_alone() -> None:
     """Each is over after its own time and that of the host's steps of the other: of a job that has not ended
     when it begins, and of the next one.
     """
-    dsp = (TaskWork(takes=9 * _MS, timeline="dsp"), TaskWait(timeline="dsp", value=1), *host(2))
-    above, below = task("a", 20, 2, *dsp), task("b", 25, 1, *npu(9, 10), *host(1), deadline=24)
+    above, below = task("a", 20, 2, *dsp(9), *host(2)), task("b", 25, 1, *npu(9, 10), *host(1), deadline=24)
     assert worst(above, below) == [13.0, 24.0]
     answer = analysis([above, below])
     assert answer.waits == (frozenset(), frozenset())
     assert [each.beside for each in answer.responses] == [2 * _MS, 4 * _MS]
     assert answer.load > 1.3
+
+
+def test_a_device_that_is_needed_late_blocks_less() -> None:
+    """The device is busy for 5 with another job, while this one works on the host for 4."""
+    above, below = task("a", 20, 2, *host(4), *npu(2)), task("b", 50, 1, *npu(5))
+    assert worst(above, below)[0] == 7.0
+    assert task_times(above).tails == {"npu": 2 * _MS}
+
+
+def test_a_long_step_of_one_job_is_met_once() -> None:
+    """Two waits for the device, each of which may end in a step of the host: of the one job, 6 and 1."""
+    above, below = task("a", 20, 2, *npu(2, 2)), task("b", 100, 1, *host(6, 1), *dsp(1))
+    assert worst(above, below)[0] == 11.0
+
+
+def test_a_last_step_that_is_in_flight_blocks_those_with_the_same_device() -> None:
+    """Nothing comes after the step of 40, so it is never preempted; but a job of `b`, which is linked to `a`,
+    may find it in flight.
+    """
+    tasks = [
+        task("a", 50, 3, *host(1), *dsp(1)),
+        task("b", 100, 2, *npu(2)),
+        task("c", 400, 1, TaskWork(takes=40 * _MS, timeline="npu")),
+    ]
+    answer = analysis(tasks, waits=[frozenset(), frozenset({0}), frozenset({1})])
+    assert answer.responses[1].worst == 44 * _MS
 
 
 def test_who_waits_for_whom() -> None:
