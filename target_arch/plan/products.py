@@ -1,10 +1,15 @@
 """Sums of products with constant weights: their groups of channels, and what plain kernels leave out."""
 
-from target_arch.plan.model import Model, Operator
+from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.plan.operators.kinds import OperatorKind
 
 _WIDE = ("int16", "int64")
+_FOUR_BITS = bytes((*range(8), *range(248, 256)))
+_FIRST = 1024
+"""Values that are looked at first: most weights have another one among them."""
+_FEWEST = 256
+"""Weights that pay for what makes bytes of them."""
 
 
 def groups_of(operator: Operator, model: Model) -> int:
@@ -27,6 +32,13 @@ def is_hybrid(operator: Operator, model: Model) -> bool:
 def widens(operator: Operator, model: Model) -> bool:
     """Whether a sum of products of floats has weights of float16, which are widened where they are used."""
     return operator.facts.weighted and model.tensors[operator.constants[0]].dtype == "float16"
+
+
+def in_four_bits(tensor: Tensor) -> bool:
+    """Whether a constant of int8 is from -8 to 7, and large enough to be kept so."""
+    if tensor.data is None or tensor.dtype != "int8" or tensor.bytes < _FEWEST:
+        return False
+    return not any(some.translate(None, _FOUR_BITS) for some in (tensor.data[:_FIRST], tensor.data))
 
 
 def beyond_plain(operator: Operator, model: Model, *, grouped: bool = False) -> str | None:

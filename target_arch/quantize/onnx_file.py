@@ -23,13 +23,13 @@ from target_arch.run.references.reference import Frame, unreadable
 
 _WEIGHTED = ("Conv", "ConvTranspose", "Gemm", "MatMul")
 """Operators whose second input may be weights."""
-_CHOICES = (Precision.FLOAT, Precision.INT8, Precision.INT8_TENSOR)
+_CHOICES = (Precision.FLOAT, Precision.INT8, Precision.INT8_TENSOR, Precision.INT4)
 _OPSET = 13
 """The least with a scale for each channel."""
 _METHODS = {"min and max": "MinMax", "percentile": "Percentile", "entropy": "Entropy"}
 """Settings, and what onnxruntime calls them."""
-_HISTOGRAM_FRAMES = 128
-"""Histograms keep every value of every frame: so many frames are enough, and fit into memory."""
+_VALUES = 1 << 27
+"""Histograms are made of every value of every tensor: of so many at once, which fit into memory."""
 
 
 @define(kw_only=True, eq=False)
@@ -40,8 +40,8 @@ class OnnxQuantizer:
     layers: tuple[QuantizableLayer, ...]
     groups: Mapping[str, int] = field(repr=False)
     """The layer, by number, whose precision a node has."""
-    weights: tuple[str, ...] = field(repr=False)
-    """The tensor with the weights of each layer."""
+    weights: tuple[tuple[str, int], ...] = field(repr=False)
+    """The tensor with the weights of each layer, and its axis of output channels."""
     ranges: Mapping[str, Any] = field(repr=False)
     library: str = "onnxruntime"
 
@@ -54,10 +54,14 @@ class OnnxQuantizer:
         """The content of the file with these precisions; see `library.py`."""
         from onnxruntime.quantization import QDQQuantizer, QuantType
 
-        one_scale = {
-            name: [{"quant_type": QuantType.QInt8}]
-            for name, precision in zip(self.weights, precisions, strict=True)
-            if precision is Precision.INT8_TENSOR
+        others = {
+            Precision.INT8_TENSOR: lambda axis: {"quant_type": QuantType.QInt8},
+            Precision.INT4: lambda axis: {"quant_type": QuantType.QInt4, "axis": axis},
+        }
+        overrides = {
+            name: [others[precision](axis)]
+            for (name, axis), precision in zip(self.weights, precisions, strict=True)
+            if precision in others
         }
         floats = [name for name, layer in self.groups.items() if precisions[layer] is Precision.FLOAT]
         model = _loaded(self.float_model)
@@ -72,7 +76,7 @@ class OnnxQuantizer:
                 [],
                 floats,
                 _every_kind(),
-                {"TensorQuantOverrides": one_scale},
+                {"TensorQuantOverrides": overrides, "UseQDQContribOps": Precision.INT4 in precisions},
             )
             if len(floats) < len(self.groups):
                 quantizer.quantize_model()
@@ -165,7 +169,9 @@ def _prepared(model: Path, folder: Path) -> Path:
     return prepared
 
 
-def _layers(graph: Any) -> tuple[tuple[QuantizableLayer, ...], dict[str, int], tuple[str, ...]]:
+def _layers(
+    graph: Any,
+) -> tuple[tuple[QuantizableLayer, ...], dict[str, int], tuple[tuple[str, int], ...]]:
     """The layers, the layer of every node by its name, and the tensors with the weights."""
     constants = {each.name: each for each in graph.initializer}
     made_in: dict[str, int] = {}
@@ -173,7 +179,7 @@ def _layers(graph: Any) -> tuple[tuple[QuantizableLayer, ...], dict[str, int], t
     for node in graph.node:
         if node.op_type in _WEIGHTED and node.input[1] in constants:
             tensor = constants[node.input[1]]
-            weights.append(tensor.name)
+            weights.append((tensor.name, _channel_axis(node)))
             layers.append(
                 QuantizableLayer(
                     name=node.name,
@@ -190,17 +196,34 @@ def _layers(graph: Any) -> tuple[tuple[QuantizableLayer, ...], dict[str, int], t
     return tuple(layers), groups, tuple(weights)
 
 
+def _channel_axis(node: Any) -> int:
+    """The axis of a layer's weights that its output channels are along."""
+    if node.op_type == "Gemm":
+        return 0 if any(each.name == "transB" and each.i for each in node.attribute) else 1
+    return 0 if node.op_type == "Conv" else 1
+
+
 def _ranges(model: Path, names: Sequence[str], data: LabelledFrames, setting: str, folder: Path) -> Any:
     """The ranges of all tensors, as onnxruntime's calibrator of that setting finds them."""
     from onnxruntime.quantization import CalibrationMethod, create_calibrator
 
     method = CalibrationMethod[_METHODS[setting]]
-    frames = data.frames if method is CalibrationMethod.MinMax else data.frames[:_HISTOGRAM_FRAMES]
     calibrator = create_calibrator(
         model, None, augmented_model_path=str(folder / "augmented.onnx"), calibrate_method=method
     )
-    calibrator.collect_data(_reader(names, frames))
+    step = len(data.frames) if method is CalibrationMethod.MinMax else max(_VALUES // _values_of(model), 1)
+    for first in range(0, len(data.frames), step):
+        calibrator.collect_data(_reader(names, data.frames[first : first + step]))
     return calibrator.compute_data()
+
+
+def _values_of(model: Path) -> int:
+    """The elements of all tensors of a run."""
+    import onnx
+
+    graph = onnx.shape_inference.infer_shapes(_loaded(model)).graph
+    tensors = (value.type.tensor_type.shape.dim for value in (*graph.input, *graph.value_info, *graph.output))
+    return sum(int(np.prod([max(extent.dim_value, 1) for extent in each])) for each in tensors)
 
 
 def _reader(names: Sequence[str], frames: Sequence[Frame]) -> Any:

@@ -8,14 +8,15 @@ from attrs import frozen
 class Precision(StrEnum):
     """The types in which a layer computes.
 
-    `INT8_TENSOR` has one scale for all weights of a layer, where `INT8` has one for each channel. `INT16` has
-    activations of 16 bits and weights of 8, `INT8_WEIGHTS` activations in float that are quantized as the
-    layer runs.
+    `INT8_TENSOR` has one scale for all weights of a layer, where `INT8` has one for each channel. `INT4` is
+    `INT8` with weights of 4 bits. `INT16` has activations of 16 bits and weights of 8, `INT8_WEIGHTS`
+    activations in float that are quantized as the layer runs.
     """
 
     FLOAT = "float"
     INT8 = "int8"
     INT8_TENSOR = "int8-tensor"
+    INT4 = "int4"
     INT16 = "int16"
     INT8_WEIGHTS = "int8-weights"
 

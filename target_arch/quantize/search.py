@@ -34,6 +34,8 @@ KEPT = 8
 """So many that keep the limits are judged together with the library's own."""
 EVERY = 64
 """Up to so many combinations are all compiled before the model is refused."""
+_NARROWER = (Precision.INT8_TENSOR, Precision.INT4)
+"""Precisions that may take fewer bytes than int8."""
 
 
 @frozen(kw_only=True)
@@ -107,9 +109,7 @@ class _Search:
         own = {name: self._candidate(self._all(Precision.INT8), name) for name in self.model.settings}
         scores = {name: self._score(candidate.content) for name, candidate in own.items()}
         self.setting = min(own, key=lambda name: scores[name].rank)
-        base = own[self.setting]
-        if not base.price.fits:
-            raise self._no_base(base)
+        base = own[self.setting] if own[self.setting].price.fits else self._narrower(own[self.setting])
         limits = self.request.limits or limits_of(base.price)
         self.tried = {base.precisions: base}
         problem = self._problem(base, limits)
@@ -123,6 +123,16 @@ class _Search:
     def _all(self, precision: Precision) -> Precisions:
         return tuple(precision for _ in self.model.layers)
 
+    def _narrower(self, whole: _Candidate) -> _Candidate:
+        """The model for which the chip has room where it has none for all of it in int8."""
+        for precision in _NARROWER:
+            if all(precision in layer.choices for layer in self.model.layers):
+                candidate = self._candidate(self._all(precision), self.setting)
+                if candidate.price.fits:
+                    return candidate
+        said = f"in int8 it is refused: {first_line(whole.price.outcome.reason)}"
+        raise refusal("no-precision-fits", self.request.model, said)
+
     def _candidate(self, precisions: Precisions, setting: str) -> _Candidate:
         content = self.model.quantized(precisions, setting)
         price = self.prices.of(content, self.model.float_model.suffix)
@@ -135,7 +145,7 @@ class _Search:
 
     def _problem(self, base: _Candidate, limits: tuple[Limit, ...]) -> Problem:
         """Every layer in each of its precisions: its error where the others are float, its price where they
-        are int8.
+        are as in the base.
         """
         names = [limit.measure for limit in limits]
         choices, layers = [], []
@@ -250,11 +260,6 @@ class _Search:
         error = self._error(problem, name)
         said = f"off by at most {shown(name, error)}" if error else "exact"
         return f"what was predicted of `{option(name)}` was {said}"
-
-    def _no_base(self, base: _Candidate) -> DiagnosticError:
-        outcome = base.price.outcome
-        said = f"in int8 it is refused: {first_line(outcome.reason)}"
-        return refusal("no-precision-fits", self.request.model, said)
 
     def _refusal(self, problem: Problem, limits: tuple[Limit, ...]) -> DiagnosticError:
         """Nothing of the choices keeps the limits: the nearest that does, compiled."""

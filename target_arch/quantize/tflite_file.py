@@ -188,6 +188,8 @@ def _recipe(groups: Sequence[Sequence[str]], precisions: Precisions) -> Any:
             manager.add_static_config(named, every, 8, 8)
         elif precision is Precision.INT8_TENSOR:
             manager.add_static_config(named, every, 8, 8, weight_granularity=one_scale)
+        elif precision is Precision.INT4:
+            manager.add_static_config(named, every, 8, 4)
         elif precision is Precision.INT16:
             manager.add_static_config(named, every, 16, 8)
         elif precision is Precision.INT8_WEIGHTS:

@@ -8,6 +8,7 @@ import onnx
 import pytest
 
 from target_arch.diagnostics import DiagnosticError
+from target_arch.quantize import onnx_file
 from target_arch.quantize.data import LabelledFrames, read_frames
 from target_arch.quantize.formats import calibrated, require_float
 from target_arch.quantize.library import QuantizedModel
@@ -19,6 +20,7 @@ quantization = pytest.importorskip(
     "onnxruntime.quantization", reason="needs onnxruntime: pip install 'target-arch[quantize]'"
 )
 INT8, FLOAT, TENSOR = Precision.INT8, Precision.FLOAT, Precision.INT8_TENSOR
+INT4 = Precision.INT4
 
 
 @pytest.fixture
@@ -73,6 +75,30 @@ def test_one_scale_for_all_weights(model: QuantizedModel) -> None:
     scales = {each.name: list(each.dims) for each in onnx.load_from_string(content).graph.initializer}
     assert scales["first.w_scale"] == []
     assert scales["second.w_scale"] == [8]
+
+
+def test_weights_of_4_bits_have_a_scale_for_each_channel(model: QuantizedModel, tmp_path: Path) -> None:
+    content = model.quantized((INT4, INT8, INT4), "min and max")
+    tensors = {each.name: each for each in onnx.load_from_string(content).graph.initializer}
+    kinds = {name: each.data_type for name, each in tensors.items() if name.endswith("w_quantized")}
+    int4, int8 = onnx.TensorProto.INT4, onnx.TensorProto.INT8
+    assert kinds == {"first.w_quantized": int4, "second.w_quantized": int8, "dense.w_quantized": int4}
+    assert [list(tensors[f"{name}.w_scale"].dims) for name in ("first", "dense")] == [[8], [4]]
+    assert np.abs(answers(content, tmp_path) - answers(model.float_model.read_bytes(), tmp_path)).max() < 1
+
+
+def test_every_frame_is_in_a_histogram_however_many_fit_at_once(
+    data: LabelledFrames, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ranges(setting: str) -> list[tuple[float, float]]:
+        found = calibrated(tmp_path / "tiny.onnx", data, tmp_path)
+        assert isinstance(found, onnx_file.OnnxQuantizer)
+        return [each.range_value for each in found.ranges[setting].values()]
+
+    whole = ranges("percentile")
+    monkeypatch.setattr(onnx_file, "_VALUES", 1)
+    parts = ranges("percentile")
+    assert np.allclose(whole, parts, rtol=0.05, atol=0.05)
 
 
 def test_nothing_quantized_is_the_float_model(model: QuantizedModel, tmp_path: Path) -> None:

@@ -19,6 +19,8 @@ from tests.quantize.tiny import SOC, request, written
 pytest.importorskip("ortools", reason="needs OR-tools: pip install 'target-arch[quantize]'")
 pytest.importorskip("onnxruntime", reason="needs onnxruntime: pip install 'target-arch[quantize]'")
 
+CHOICES = (Precision.FLOAT, Precision.INT8, Precision.INT8_TENSOR, Precision.INT4)
+
 
 def test_without_limits_no_more_than_the_library_s_own(tmp_path: Path) -> None:
     said: list[str] = []
@@ -34,7 +36,7 @@ def test_without_limits_no_more_than_the_library_s_own(tmp_path: Path) -> None:
         assert size <= own[0].price.outcome.bytes[memory]
     assert said[0] == "calibrating with 24 frames"
     assert said[-1] == "layer 3 of 3: dense"
-    assert result.combinations == 27
+    assert result.combinations == 64
 
 
 def test_a_budget_between_int8_and_float_is_held_to_the_byte(tmp_path: Path) -> None:
@@ -53,12 +55,12 @@ def test_a_budget_between_int8_and_float_is_held_to_the_byte(tmp_path: Path) -> 
 
 
 def test_nothing_that_holds_is_much_better(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All 27 combinations, each compiled and judged."""
+    """All 64 combinations, each compiled and judged."""
     own, least = search._Search.result, list[float]()
 
     def and_all_others(self: search._Search) -> QuantizedToFit:
         result = own(self)
-        every = [self._candidate(one, self.setting) for one in itertools.product(Precision, repeat=3)]
+        every = [self._candidate(one, self.setting) for one in itertools.product(CHOICES, repeat=3)]
         good = [each.content for each in every if each.price.keeps(result.limits)]
         least.append(min(self._score(content).distance for content in good))
         return result
@@ -79,7 +81,7 @@ def test_a_budget_below_everything_names_the_nearest_that_holds(tmp_path: Path) 
         quantize_to_fit(request(tmp_path, "flash=500B,latency=1s"))
     first, hint = str(caught.value).split("\n")
     assert first == (
-        f"{tmp_path}/tiny.onnx: error: no choice of precisions keeps `flash=500B` and `latency=1s`: all 27 "
+        f"{tmp_path}/tiny.onnx: error: no choice of precisions keeps `flash=500B` and `latency=1s`: all 64 "
         "combinations were compiled [no-precision-fits]"
     )
     assert hint.startswith("hint: the nearest that holds: `flash=")
@@ -94,7 +96,7 @@ def test_of_many_combinations_the_nearest_are_compiled(
     monkeypatch.setattr(search, "ROUNDS", 3)
     with pytest.raises(DiagnosticError) as caught:
         quantize_to_fit(request(tmp_path, "flash=500B"))
-    said = "4 of 27 combinations were compiled, what was predicted of `flash` was "
+    said = "4 of 64 combinations were compiled, what was predicted of `flash` was "
     assert f"no choice of precisions keeps `flash=500B`: {said}" in str(caught.value)
 
 
@@ -113,9 +115,30 @@ def test_less_than_int8_with_one_scale_for_a_layer(tmp_path: Path) -> None:
     assert Precision.INT8_TENSOR in {each.precision for each in result.layers}
 
 
+def test_a_budget_that_int8_does_not_meet_has_weights_of_4_bits(tmp_path: Path) -> None:
+    base = quantize_to_fit(request(tmp_path))
+    least = min(row.price.outcome.bytes["flash"] for row in base.rows)
+    result = quantize_to_fit(request(tmp_path, f"flash={least - 200}B"))
+    assert not any(row.keeps for row in result.rows[:-1])
+    assert [each.precision for each in result.layers].count(Precision.INT4) >= 1
+    made = compile(result.content, SOC)
+    pools = made.pools.value.pools
+    assert sum(pool.bytes for pool in pools if pool.memory == "flash") <= least - 200
+    (verified,) = made.write(tmp_path / "bundle").verify(result.content, count=5).values()
+    assert verified.passed
+
+
+def test_a_chip_with_room_for_weights_of_4_bits_alone(tmp_path: Path) -> None:
+    asked = request(tmp_path)
+    small = evolve(asked.chip, text=asked.chip.text.replace('size = "2 MiB"', 'size = "1280 B"'))
+    result = quantize_to_fit(evolve(asked, chip=small))
+    assert [row.price.fits for row in result.rows] == [False] * 4 + [True]
+    assert result.layers[1].precision is Precision.INT4
+
+
 def test_a_chip_without_room_for_int8(tmp_path: Path) -> None:
     asked = request(tmp_path)
-    small = evolve(asked.chip, text=asked.chip.text.replace('size = "2 MiB"', 'size = "1 KiB"'))
+    small = evolve(asked.chip, text=asked.chip.text.replace('size = "2 MiB"', 'size = "512 B"'))
     with pytest.raises(DiagnosticError) as caught:
         quantize_to_fit(evolve(asked, chip=small))
     assert str(caught.value).startswith(f"{tmp_path}/tiny.onnx: error: in int8 it is refused: ")

@@ -6,6 +6,7 @@ it is imported where a cost is asked for: commands without a model start without
 """
 
 from target_arch.backend.contract import Backend, Option, Question, WorkPart
+from target_arch.backends.plain_c.work.forms import WorkUnit
 from target_arch.backends.plain_c.work.rates import cycles
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.facts import Arithmetic
@@ -82,6 +83,7 @@ def way(question: Question, backend: Backend) -> str:
     operator, model, isa = question.operator, question.model, question.instance.arch.isa
     found = predicted(operator, model, isa, question.goal)
     widening = ", widens weights of float16" if widens(operator, model) else ""
+    widening += ", widens weights of 4 bits" if WorkUnit.WIDENED in found.work else ""
     if _stated(question, backend) is not None:
         return f"{found}{widening}, at the stated rate"
     return f"{found}{widening}, about {cycles(found.work, isa):,.0f} cycles of {isa}"

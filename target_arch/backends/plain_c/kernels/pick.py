@@ -8,7 +8,7 @@ addition follows at once.
 from enum import StrEnum
 from math import prod
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from target_arch.backends.plain_c.kernels import (
     depthwise,
@@ -30,7 +30,7 @@ from target_arch.plan.goal import Goal
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.facts import Arithmetic, Structure
 from target_arch.plan.operators.kinds import OperatorKind
-from target_arch.plan.products import is_hybrid, widens
+from target_arch.plan.products import in_four_bits, is_hybrid, widens
 from target_arch.soc.words import InstructionSet
 
 
@@ -125,9 +125,14 @@ def pick(
         found = _real(operator, after, model, isa, goal)
     else:
         found = _integer(operator, after, model, isa, goal)
-    if isinstance(found, Pick):
+    if isinstance(found, str):
+        found = Pick(kernel=None, form=form, work=defined(operator, model), reason=found)
+    if goal is Goal.SPEED or not operator.facts.weighted:
         return found
-    return Pick(kernel=None, form=form, work=defined(operator, model), reason=found)
+    weights = model.tensors[operator.constants[0]]
+    if not in_four_bits(weights):
+        return found
+    return evolve(found, work={**found.work, WorkUnit.WIDENED: weights.bytes})
 
 
 def _integer(

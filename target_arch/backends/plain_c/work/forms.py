@@ -34,6 +34,7 @@ class WorkUnit(StrEnum):
     REAL_TAP = "product, depthwise in float32"
     REAL_FUNCTION = "output of a function, float32"
     REAL_SUM = "output of a sum after, float32"
+    WIDENED = "weight of 4 bits that becomes a byte"
     CALL = "call"
     DEFINED = "product of a definition"
     REAL_DEFINED = "product of a definition, float32"

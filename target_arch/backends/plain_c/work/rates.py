@@ -29,6 +29,7 @@ _PORTABLE = {
     WorkUnit.REAL_GATHERED: 66.6,
     WorkUnit.REAL_OUTPUT: 34.2,
     WorkUnit.REAL_TAP: 13.0,
+    WorkUnit.WIDENED: 1.9,
     WorkUnit.CALL: 200.0,
 }
 
@@ -60,6 +61,7 @@ _RATES: Mapping[InstructionSet, Rates] = {
         WorkUnit.LINE: 4.88,
         WorkUnit.GROUP: 1940.0,
         WorkUnit.SUM: 25.3,
+        WorkUnit.WIDENED: 1.9,
         WorkUnit.CALL: 200.0,
         WorkUnit.DEFINED: 7.5,
         WorkUnit.REAL_DEFINED: 6.0,
@@ -81,6 +83,7 @@ _RATES: Mapping[InstructionSet, Rates] = {
         WorkUnit.REAL_PRODUCT: 0.954,
         WorkUnit.REAL_GATHERED: 23.3,
         WorkUnit.REAL_OUTPUT: 32.6,
+        WorkUnit.WIDENED: 1.75,
         WorkUnit.CALL: 200.0,
         WorkUnit.DEFINED: 6.4,
         WorkUnit.REAL_DEFINED: 4.4,
@@ -101,6 +104,7 @@ _RATES: Mapping[InstructionSet, Rates] = {
         WorkUnit.REAL_TAP: 0.2,
         WorkUnit.REAL_FUNCTION: 1.2,
         WorkUnit.REAL_SUM: 0.983,
+        WorkUnit.WIDENED: 0.5,
         WorkUnit.CALL: 500.0,
         WorkUnit.DEFINED: 0.6,
         WorkUnit.REAL_DEFINED: 1.7,
@@ -108,12 +112,14 @@ _RATES: Mapping[InstructionSet, Rates] = {
     InstructionSet.AARCH64: {
         **_DEFINITIONS,
         **_scaled(0.08, 0.37),
+        WorkUnit.WIDENED: 0.5,
         WorkUnit.DEFINED: 1.9,
         WorkUnit.REAL_DEFINED: 3.6,
     },
     InstructionSet.RV64GCV: {
         **_DEFINITIONS,
         **_scaled(0.12, 0.39),
+        WorkUnit.WIDENED: 4.0,
         WorkUnit.DEFINED: 7.0,
         WorkUnit.REAL_DEFINED: 4.5,
     },

@@ -22,6 +22,7 @@ from target_arch.relax.readers.onnx.rewriting.functions import expand_operators,
 from target_arch.relax.readers.onnx.rewriting.fused import without_fused
 from target_arch.relax.readers.onnx.rewriting.graph import OnnxGraph
 from target_arch.relax.readers.onnx.rewriting.inputs import fix_inputs
+from target_arch.relax.readers.onnx.rewriting.narrow_weights import widen_weights
 from target_arch.relax.readers.onnx.rewriting.opset import raise_opset
 from target_arch.relax.readers.onnx.rewriting.padding import state_padding
 from target_arch.relax.readers.onnx.rewriting.shapes import infer_shapes, require_sizes, require_types
@@ -37,6 +38,7 @@ def normal_form(
     graph = OnnxGraph.of(inlined(model))
     require_sizes(path, graph.model)
     require_types(path, graph.model)
+    widen_weights(graph)
     without_contributed(graph)
     fix_inputs(path, graph, wanted)
     state_defaults(graph, is_known)
