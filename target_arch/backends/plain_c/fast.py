@@ -17,6 +17,7 @@ from target_arch.backends.plain_c.kernels import (
     real_depthwise,
     real_functions,
     real_matmul,
+    real_norms,
     reals,
     sums,
 )
@@ -32,6 +33,7 @@ from target_arch.relax.c.codegen import in_place
 _UNWEIGHTED: Mapping[Driver | None, Callable[[Operator, Model], Made]] = {
     Driver.REAL_FUNCTION: real_functions.made,
     Driver.REAL_MATMUL: real_matmul.made,
+    Driver.REAL_NORM: real_norms.made,
     Driver.MATMUL: matmul.made,
 }
 """The calls of kernels that have nothing to pack."""

@@ -60,6 +60,50 @@ def layer_norm(operator: Operator, model: Model) -> Definition:
     return Definition(arguments=(x, scale, offset, out), schedule=_layer_by_layer)
 
 
+def group_norm(operator: Operator, model: Model) -> Definition:
+    """Images [N,C,...] in `groups` of channels, each group as a row of `layer_norm`; a channel has an element
+    of both constants.
+    """
+    given = operands_of(operator, model)
+    images, channels, *places = given.out.shape
+    groups, run = given.number("groups"), prod(places)
+    each, rows = channels // groups, images * groups
+    x = te.placeholder((rows, each, run), "float32", name="x0")
+    scale, offset = (te.placeholder((channels,), "float32", name=name) for name in ("x1", "x2"))
+    row, axes = (("row", rows),), (("row", rows), ("c", each), ("k", run))
+    taken = [(te.reduce_axis((0, each), name="c"), te.reduce_axis((0, run), name="k")) for _ in range(2)]
+    share, epsilon = tirx.const(1 / (each * run), "float32"), tirx.const(given.real("epsilon"), "float32")
+
+    total = stage("total", row, lambda i: te.sum(x[(i, *taken[0])], axis=[*taken[0]]))
+    mean = stage("mean", row, lambda i: total[i] * share)
+
+    def squared(i: Any) -> Any:
+        less = x[(i, *taken[1])] - mean[i]
+        return te.sum(less * less, axis=[*taken[1]])
+
+    apart, one = stage("apart", row, squared), tirx.const(1.0, "float32")
+    inverse = stage("inverse", row, lambda i: one / tirx.sqrt(apart[i] * share + epsilon))
+
+    def element(i: Any, c: Any, k: Any) -> Any:
+        channel = tirx.floormod(i, groups) * each + c
+        return (x[i, c, k] - mean[i]) * inverse[i] * scale[channel] + offset[channel]
+
+    out = stage("out", axes, element)
+    return Definition(arguments=(x, scale, offset, out), schedule=_layer_by_layer)
+
+
+def batch_norm(operator: Operator, model: Model) -> Definition:
+    """Images [N,C,...], each channel times its element of the first constant plus that of the second: mean
+    and variance, which are known, are in both.
+    """
+    images, channels, *places = operands_of(operator, model).out.shape
+    x = te.placeholder((images, channels, prod(places)), "float32", name="x0")
+    scale, offset = (te.placeholder((channels,), "float32", name=name) for name in ("x1", "x2"))
+    axes = (("n", images), ("c", channels), ("k", prod(places)))
+    out = stage("out", axes, lambda n, c, k: x[n, c, k] * scale[c] + offset[c])
+    return Definition(arguments=(x, scale, offset, out), schedule=lambda _: None)
+
+
 def _layer_by_layer(sch: Any) -> None:
     row = sch.get_loops(sch.get_sblock("out"))[0]
     for name in ("inverse", "apart", "mean", "total"):
@@ -169,4 +213,9 @@ def _row_by_row(sch: Any) -> None:
     sch.decompose_reduction(total, sch.get_loops(total)[1])
 
 
-DEFINITIONS = {"layer_norm": layer_norm, "unit_rows": unit_rows}
+DEFINITIONS = {
+    "batch_norm": batch_norm,
+    "group_norm": group_norm,
+    "layer_norm": layer_norm,
+    "unit_rows": unit_rows,
+}

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.relax.definitions.table import OF_KIND, definition
 from target_arch.relax.kinds.form import Form
-from target_arch.relax.patterns import integers, layer_norm, padding
+from target_arch.relax.patterns import group_norm, integers, layer_norm, padding
 from target_arch.relax.patterns.defined import named
 from target_arch.relax.patterns.matcher import Matcher
 
@@ -27,7 +27,7 @@ _CALLED = (
 )
 
 _FROM_CALLS: Mapping[OperatorKind, tuple[Callable[[], Matcher], ...]] = {
-    OperatorKind.NORMALIZE: (layer_norm.float_layer_norm,),
+    OperatorKind.NORMALIZE: (layer_norm.float_layer_norm, group_norm.float_group_norm),
     OperatorKind.PAD: (padding.fixed_pad,),
     OperatorKind.PRODUCTS: (integers.integer_product,),
 }

@@ -14,10 +14,11 @@ from target_arch.diagnostics import Diagnostic, DiagnosticError, listed
 from target_arch.plan.model import DTYPE_BYTES
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.relax.ir.errors import UnsupportedOperatorsError, model_error
-from target_arch.relax.ir.graph import FileFacts, operator_name, read_graph
+from target_arch.relax.ir.graph import FileFacts, read_graph
 from target_arch.relax.ir.moves import with_moves_in_order
 from target_arch.relax.operators.program import RelaxProgram
 from target_arch.relax.quiet import quiet
+from target_arch.relax.readers.batch_norm import with_known_statistics
 from target_arch.relax.readers.outputs import with_computed_outputs
 from target_arch.relax.readers.source import Imported
 from target_arch.relax.te.half import HALF
@@ -112,12 +113,9 @@ def imported(
 
 
 def _normalized(module: Any) -> Any:
-    """Without variables that only rename others, and with batch normalization inside convolutions."""
-    module = relax.transform.CanonicalizeBindings()(module)
-    values = [binding.value for block in module["main"].body.blocks for binding in block.bindings]
-    if any(operator_name(value) == "nn.batch_norm" for value in values):
-        module = relax.transform.FoldBatchnormToConv2D()(module)
-    return module
+    """Without variables that only rename others, and with batch normalization inside convolutions, or as two
+    constants of each channel."""
+    return with_known_statistics(relax.transform.CanonicalizeBindings()(module))
 
 
 def _check_value(path: Path, var: Any, *, halves: bool) -> None:

@@ -20,6 +20,7 @@ from target_arch.backends.plain_c.kernels import (
     real_depthwise,
     real_functions,
     real_matmul,
+    real_norms,
     reals,
     sums,
 )
@@ -49,6 +50,7 @@ class Driver(StrEnum):
     REAL_DEPTHWISE = "f32_depthwise"
     REAL_FUNCTION = "f32_functions"
     REAL_MATMUL = "f32_matmul"
+    REAL_NORM = "f32_norms"
     MATMUL = "s8_matmul"
     SUM = "s8_add"
     REAL_SUM = "f32_conv2d before it"
@@ -65,8 +67,10 @@ _REAL_SUMS = {
 
 _DEPTHWISE_AS_DEFINED = (InstructionSet.ARMV7E_M, InstructionSet.ARMV8_1_M, InstructionSet.AARCH64)
 
-_MATMUL_FORMS = (InstructionSet.GENERIC, InstructionSet.X86_64)
-"""Others have no form of `s8_matmul.h` but the portable one, which is no shorter than the definition."""
+_X86_FORMS = (InstructionSet.GENERIC, InstructionSet.X86_64)
+"""Others have no form of `s8_matmul.h` and `f32_norms.h` but the portable one, which is no shorter than the
+definition.
+"""
 
 
 _WIDENED = 1.6
@@ -205,9 +209,11 @@ def _unweighted(operator: Operator, model: Model, isa: InstructionSet, goal: Goa
         reason = integers.refusal(operator, model, layout, bounded=goal is not Goal.SPEED)
         work = {} if reason else integers.work(operator, model, layout, form.tile)
         return reason or Pick(kernel=Driver.INTEGERS, form=form, work=work)
-    if isa in _MATMUL_FORMS and goal is not Goal.SIZE:
+    if isa in _X86_FORMS and goal is not Goal.SIZE:
+        if real_norms.refusal(operator, model) is None:
+            return Pick(kernel=Driver.REAL_NORM, form=form, work=real_norms.work(operator, model))
         reason = matmul.refusal(operator, model)
-        return reason or Pick(kernel=Driver.MATMUL, form=form_of(isa), work=matmul.work(operator, model))
+        return reason or Pick(kernel=Driver.MATMUL, form=form, work=matmul.work(operator, model))
     return f"no kernel for {operator.kind}"
 
 

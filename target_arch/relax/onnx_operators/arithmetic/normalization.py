@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tvm import relax
+from tvm.ir import GenericConst
 
 from target_arch.relax.onnx_operators.node import Converter, Node, converter
 from target_arch.relax.site import NotConverted
@@ -25,6 +26,19 @@ def _layer_normalization(node: Node) -> Any:
     if node.given(2) is not None:
         made = node.emit(relax.op.add(made, node.operand(2)))
     return (made, mean, inverse)[: node.outputs] if node.outputs > 1 else made
+
+
+def _instance(node: Node) -> Any:
+    """Each channel is a group."""
+    x, scale, offset = (node.operand(index) for index in range(3))
+    axes, epsilon = list(range(2, len(node.shape(0)))), float(node.attributes.get("epsilon", 1e-5))
+    return relax.op.nn.group_norm(x, scale, offset, node.shape(0)[1], 1, axes, epsilon)
+
+
+def _is_known_instance(node: Node) -> bool:
+    """Whether scale and offset are constants, and elements floats: TVM's own takes the others."""
+    known = all(isinstance(node.given(index), GenericConst) for index in (1, 2))
+    return known and node.dtype(0) == "float32" and len(node.shape(0)) > 2
 
 
 def _trained_batch(node: Node) -> Any:
@@ -77,6 +91,7 @@ CONVERTERS: Mapping[str, Converter] = {
         "epsilon momentum training_mode",
         only=lambda node: bool(node.integer("training_mode", 0)),
     ),
+    "InstanceNormalization": converter(_instance, "epsilon", only=_is_known_instance),
     "LayerNormalization": converter(_layer_normalization, "axis epsilon stash_type"),
     "LpNormalization": converter(_lp_normalization, "axis p"),
 }

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from tvm import relax, te, tirx
+from tvm.ir import GenericConst
 
 from target_arch.relax.ir.graph import dtype_of, shape_of
 from target_arch.relax.readers.pytorch.torch_operators.call import Convert, TorchCall
@@ -14,16 +15,25 @@ from target_arch.relax.site import NotConverted, constant
 
 def _group_norm(call: TorchCall) -> Any:
     """Without weights, too."""
-    x, channels, epsilon = call.argument("input"), call.argument("C"), call.argument("eps")
+    return _in_groups(call, call.argument("group"), *_factors(call, call.argument("C")))
+
+
+def _factors(call: TorchCall, channels: int) -> tuple[Any, Any]:
+    """Weight and bias of each channel."""
+    given = ((call.argument("weight"), 1.0), (call.argument("bias"), 0.0))
     gamma, beta = (
-        constant(np.full(channels, otherwise), "float32") if given is None else given
-        for given, otherwise in ((call.argument("weight"), 1.0), (call.argument("bias"), 0.0))
+        constant(np.full(channels, otherwise), "float32") if each is None else each
+        for each, otherwise in given
     )
+    return gamma, beta
+
+
+def _in_groups(call: TorchCall, groups: int, gamma: Any, beta: Any) -> Any:
+    x, epsilon = call.argument("input"), call.argument("eps")
     axes = list(range(2, len(shape_of(x))))
-    made = relax.op.nn.group_norm(
-        x, gamma, beta, call.argument("group"), channel_axis=1, axes=axes, epsilon=epsilon
+    return call.emit(
+        relax.op.nn.group_norm(x, gamma, beta, groups, channel_axis=1, axes=axes, epsilon=epsilon)
     )
-    return call.emit(made)
 
 
 def _batch_norm(call: TorchCall) -> Any:
@@ -32,6 +42,10 @@ def _batch_norm(call: TorchCall) -> Any:
     if not call.argument("training"):
         raise NotConverted("it changes statistics that it does not use")
     rank = len(shape_of(x))
+    if shape_of(x)[0] == 1 and rank > 2 and dtype_of(x) == "float32":
+        factors = _factors(call, shape_of(x)[1])
+        if all(isinstance(each, GenericConst) for each in factors):
+            return _in_groups(call, shape_of(x)[1], *factors)
     others = [axis for axis in range(rank) if axis != 1]
 
     def each_channel(value: Any) -> Any:
