@@ -155,12 +155,18 @@ def _softmax(operator: Operator, operands: list[Array]) -> Array:
     return power / power.sum(axis=-1, keepdims=True)
 
 
-def _layer_norm(operator: Operator, operands: list[Array]) -> Array:
+def _normalized(operator: Operator, operands: list[Array]) -> Array:
     x, scale, offset = operands
-    length, epsilon = operator.attributes["length"], operator.attributes["epsilon"]
-    rows = x.reshape(-1, length)
+    name = operator.attributes["operator"]
+    if name != "layer_norm":
+        scale, offset = (each.reshape(-1, *[1] * (x.ndim - 2)) for each in (scale, offset))
+    if name == "batch_norm":
+        return x * scale + offset
+    length, groups, epsilon = (operator.attributes.get(key) for key in ("length", "groups", "epsilon"))
+    rows = x.reshape(-1, length) if name == "layer_norm" else x.reshape(x.shape[0] * groups, -1)
     apart = rows - rows.mean(-1, keepdims=True)
-    return apart / np.sqrt((apart**2).mean(-1, keepdims=True) + epsilon) * scale + offset
+    unit = apart / np.sqrt((apart**2).mean(-1, keepdims=True) + epsilon)
+    return (unit if name == "layer_norm" else unit.reshape(x.shape)) * scale + offset
 
 
 def _function(operator: Operator, operands: list[Array]) -> Array:
@@ -206,7 +212,7 @@ _KINDS: dict[str, Callable[[Operator, list[Array]], Array]] = {
     "conv2d_transpose": _conv2d_transpose,
     "depthwise_conv2d": _depthwise,
     "dense": _dense,
-    "normalize": _layer_norm,
+    "normalize": _normalized,
     "matmul": lambda _, operands: operands[0] @ operands[1],
     "add": lambda _, operands: operands[0] + operands[1],
     "sub": lambda _, operands: operands[0] - operands[1],

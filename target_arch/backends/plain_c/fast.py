@@ -8,6 +8,7 @@ from target_arch.backend.contract import LoweringRequest
 from target_arch.backends.plain_c.choices import KernelChoice, chosen
 from target_arch.backends.plain_c.concat import ConcatSlice
 from target_arch.backends.plain_c.kernels import (
+    conversions,
     depthwise,
     hybrid,
     integers,
@@ -35,6 +36,7 @@ _UNWEIGHTED: Mapping[Driver | None, Callable[[Operator, Model], Made]] = {
     Driver.REAL_MATMUL: real_matmul.made,
     Driver.REAL_NORM: real_norms.made,
     Driver.MATMUL: matmul.made,
+    Driver.CONVERSION: conversions.made,
 }
 """The calls of kernels that have nothing to pack."""
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from target_arch.backends.plain_c.kernels.layout import PAIRS
+from tests.backends.c.conversion_cases import conversion_cases
 from tests.backends.c.hybrid_cases import hybrid_conv2d_cases, hybrid_dense_cases
 from tests.backends.c.integer_cases import integer_cases
 from tests.backends.c.kernel_cases import (
@@ -42,6 +43,7 @@ def cases() -> list[Case]:
         *hybrid_conv2d_cases(rng, shapes, PAIRS),
         *part_cases(rng, PAIRS),
         *integer_cases(rng, PAIRS),
+        *conversion_cases(rng),
         *real_part_cases(rng),
         *real_cases(rng, [*shapes, *LONG]),
         *real_depthwise_cases(rng, shapes),

@@ -11,6 +11,7 @@ from math import prod
 from attrs import evolve, field, frozen
 
 from target_arch.backends.plain_c.kernels import (
+    conversions,
     depthwise,
     hybrid,
     integers,
@@ -52,6 +53,7 @@ class Driver(StrEnum):
     REAL_MATMUL = "f32_matmul"
     REAL_NORM = "f32_norms"
     MATMUL = "s8_matmul"
+    CONVERSION = "s8_convert"
     SUM = "s8_add"
     REAL_SUM = "f32_conv2d before it"
     REAL_DEPTHWISE_SUM = "f32_depthwise before it"
@@ -68,8 +70,8 @@ _REAL_SUMS = {
 _DEPTHWISE_AS_DEFINED = (InstructionSet.ARMV7E_M, InstructionSet.ARMV8_1_M, InstructionSet.AARCH64)
 
 _X86_FORMS = (InstructionSet.GENERIC, InstructionSet.X86_64)
-"""Others have no form of `s8_matmul.h` and `f32_norms.h` but the portable one, which is no shorter than the
-definition.
+"""Others have no form of `s8_matmul.h`, `f32_norms.h` and `s8_convert.h` but the portable one, which is no
+shorter than the definition.
 """
 
 
@@ -212,6 +214,8 @@ def _unweighted(operator: Operator, model: Model, isa: InstructionSet, goal: Goa
     if isa in _X86_FORMS and goal is not Goal.SIZE:
         if real_norms.refusal(operator, model) is None:
             return Pick(kernel=Driver.REAL_NORM, form=form, work=real_norms.work(operator, model))
+        if conversions.refusal(operator, model) is None:
+            return Pick(kernel=Driver.CONVERSION, form=form, work=defined(operator, model))
         reason = matmul.refusal(operator, model)
         return reason or Pick(kernel=Driver.MATMUL, form=form, work=matmul.work(operator, model))
     return f"no kernel for {operator.kind}"
