@@ -19,6 +19,11 @@ class Arithmetic(StrEnum):
 MACS_PER_OUTPUT = "macs_per_output"
 """The attribute of operators whose multiply-accumulates do not follow from their kind."""
 
+LOOP_OPERATIONS = "loop_operations"
+"""The attribute of operators with loops that a reader wrote: how many operations these execute beside the
+multiply-accumulates, those of floats counted twice.
+"""
+
 RELAX_OP = "relax_op"
 """The attribute of operators that are one call of a Relax operator, by its name: TVM lowers them."""
 

@@ -29,6 +29,8 @@ class Graph:
     """
 
     function: Any
+    module: Any = field(repr=False)
+    """What the function is of: it has the functions of TIR that it calls."""
     arithmetic: Arithmetic
     variables: tuple[Any, ...]
     bound: Any
@@ -85,9 +87,10 @@ class FileFacts:
     devices: Mapping[Any, VirtualDevice] = field(factory=dict)
 
 
-def read_graph(function: Any, arithmetic: Arithmetic, file: FileFacts | None = None) -> Graph:
-    """The facts of a Relax function whose quantized operators follow `arithmetic`, with those of its file."""
+def read_graph(module: Any, arithmetic: Arithmetic, file: FileFacts | None = None) -> Graph:
+    """The facts of a module's `main`, whose quantized operators follow `arithmetic`, with those of its file."""
     file = file or FileFacts()
+    function = module["main"]
     bindings = [binding for block in function.body.blocks for binding in block.bindings]
     bound = {binding.var: binding.value for binding in bindings}
     outputs = _outputs(function, bound)
@@ -106,6 +109,7 @@ def read_graph(function: Any, arithmetic: Arithmetic, file: FileFacts | None = N
             constant.add(var)
     return Graph(
         function=function,
+        module=module,
         arithmetic=arithmetic,
         variables=tuple(live),
         bound=bound,

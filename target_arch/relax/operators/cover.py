@@ -7,6 +7,7 @@ it.
 """
 
 from collections.abc import Iterable
+from math import prod
 from typing import Any
 
 from attrs import evolve
@@ -14,8 +15,9 @@ from tvm import relax
 
 from target_arch.backend.contract import Pattern
 from target_arch.plan.model import Attribute
-from target_arch.plan.operators.facts import MACS_PER_OUTPUT, RELAX_OP
-from target_arch.relax.ir.graph import Graph, operator_name
+from target_arch.plan.operators.facts import LOOP_OPERATIONS, MACS_PER_OUTPUT, RELAX_OP
+from target_arch.relax.ir.graph import Graph, called_function, operator_name, shape_of
+from target_arch.relax.ir.loop_work import loop_work
 from target_arch.relax.ir.macs import macs_per_output
 from target_arch.relax.ir.variables import variables_of
 from target_arch.relax.operators.rows import axes_of_call, kind_of_call
@@ -111,11 +113,22 @@ def _single(graph: Graph, var: Any) -> Draft:
     axes = axes_of_call(graph.bound[var]) if len(names) == 1 else ()
     if axes:
         attributes["axes"] = axes
-    macs = max((macs_per_output(graph.bound[each]) for each in inside), default=0)
-    if macs:
-        attributes[MACS_PER_OUTPUT] = macs
+    attributes |= _work(graph, var, inside)
     draft = Draft(kind=kind_of_call(names), inputs=inputs, output=var, attributes=attributes)
     return evolve(_described(graph, draft, inside), relax_ops=names)
+
+
+def _work(graph: Graph, var: Any, inside: tuple[Any, ...]) -> dict[str, Attribute]:
+    """The attributes that say what calls cost, where it does not follow from shapes."""
+    macs = max((macs_per_output(graph.bound[each]) for each in inside), default=0)
+    called = [found for each in inside if (found := called_function(graph.bound[each])) is not None]
+    if not called:
+        return {MACS_PER_OUTPUT: macs} if macs else {}
+    works = [loop_work(graph.module[function]) for function in called]
+    products, outputs = sum(work.products for work in works), prod(shape_of(var))
+    macs = max(macs, -(-products // max(outputs, 1)))
+    operations = {LOOP_OPERATIONS: sum(work.operations for work in works)}
+    return operations | ({MACS_PER_OUTPUT: macs} if macs else {})
 
 
 def _read_activations(graph: Graph, var: Any) -> list[Any]:

@@ -106,7 +106,7 @@ def imported(
             if isinstance(binding.value, relax.If):
                 raise model_error("unsupported-operator", path, "operator `If` is not supported", HINT)
     module, file = with_moves_in_order(module, file)
-    graph = read_graph(module["main"], arithmetic, file)
+    graph = read_graph(module, arithmetic, file)
     return Imported(
         program=RelaxProgram(module=module, graph=graph, constant_names=constants), outputs=outputs
     )

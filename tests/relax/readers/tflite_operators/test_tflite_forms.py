@@ -33,7 +33,7 @@ def imported(build: Any) -> tuple[Model, RelaxProgram]:
             result = builder.emit_output(builder.normalize(build(builder, x)))
         builder.emit_func_output(result)
     module: Any = relax.transform.CanonicalizeBindings()(builder.get())
-    program = RelaxProgram(module=module, graph=read_graph(module["main"], "tflite"))
+    program = RelaxProgram(module=module, graph=read_graph(module, "tflite"))
     return find_operators(program, standard_patterns(), "m", "m.tflite", ("y",))
 
 
