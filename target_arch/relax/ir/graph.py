@@ -88,7 +88,7 @@ class FileFacts:
 
 
 def read_graph(module: Any, arithmetic: Arithmetic, file: FileFacts | None = None) -> Graph:
-    """The facts of a module's `main`, whose quantized operators follow `arithmetic`, with those of its file."""
+    """The facts of a module's `main`, whose quantized operators follow `arithmetic`, and of its file."""
     file = file or FileFacts()
     function = module["main"]
     bindings = [binding for block in function.body.blocks for binding in block.bindings]
