@@ -13,7 +13,14 @@ from math import prod
 from attrs import evolve, field, frozen
 
 from target_arch.plan.division import SliceOf
-from target_arch.plan.operators.facts import MACS_PER_OUTPUT, RELAX_OP, Arithmetic, Facts, Lowering
+from target_arch.plan.operators.facts import (
+    LOOP_OPERATIONS,
+    MACS_PER_OUTPUT,
+    RELAX_OP,
+    Arithmetic,
+    Facts,
+    Lowering,
+)
 from target_arch.plan.operators.kinds import OperatorKind, facts_of, kind_of
 from target_arch.plan.simplification import Simplification
 from target_arch.soc.model import DLDevice
@@ -174,6 +181,12 @@ class Operator:
     relax_ops: tuple[str, ...] = ()
     location: str = ""
     device: VirtualDevice | None = None
+
+    @property
+    def loop_operations(self) -> int:
+        """Operations of its loops beside the multiply-accumulates, where a reader wrote them; 0 of others."""
+        stated = self.attributes.get(LOOP_OPERATIONS, 0)
+        return stated if isinstance(stated, int) else 0
 
     @property
     def facts(self) -> Facts:

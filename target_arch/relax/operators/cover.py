@@ -6,7 +6,7 @@ there; a value that no composite fits becomes an operator by itself. Only needed
 it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from math import prod
 from typing import Any
 
@@ -118,7 +118,7 @@ def _single(graph: Graph, var: Any) -> Draft:
     return evolve(_described(graph, draft, inside), relax_ops=names)
 
 
-def _work(graph: Graph, var: Any, inside: tuple[Any, ...]) -> dict[str, Attribute]:
+def _work(graph: Graph, var: Any, inside: tuple[Any, ...]) -> Mapping[str, Attribute]:
     """The attributes that say what calls cost, where it does not follow from shapes."""
     macs = max((macs_per_output(graph.bound[each]) for each in inside), default=0)
     called = [found for each in inside if (found := called_function(graph.bound[each])) is not None]
@@ -127,8 +127,8 @@ def _work(graph: Graph, var: Any, inside: tuple[Any, ...]) -> dict[str, Attribut
     works = [loop_work(graph.module[function]) for function in called]
     products, outputs = sum(work.products for work in works), prod(shape_of(var))
     macs = max(macs, -(-products // max(outputs, 1)))
-    operations = {LOOP_OPERATIONS: sum(work.operations for work in works)}
-    return operations | ({MACS_PER_OUTPUT: macs} if macs else {})
+    operations = sum(work.operations for work in works)
+    return {LOOP_OPERATIONS: operations} | ({MACS_PER_OUTPUT: macs} if macs else {})
 
 
 def _read_activations(graph: Graph, var: Any) -> list[Any]:

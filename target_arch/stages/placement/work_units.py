@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from math import prod
 
 from target_arch.backend.contract import Backend, Question, WorkPart
-from target_arch.plan.operators.facts import LOOP_OPERATIONS
 from target_arch.plan.operators.kinds import OperatorKind
 
 
@@ -28,7 +27,7 @@ def _of_kind(question: Question, seconds: float) -> dict[str, WorkPart]:
         "product": macs,
         "byte": sum(model.tensors[name].bytes for name in operands),
         "element": prod(model.tensors[operator.output].shape),
-        "operation": operator.attributes.get(LOOP_OPERATIONS, 0),
+        "operation": operator.loop_operations,
         "call": 1,
     }
     if operator.kind is OperatorKind.CONV2D:

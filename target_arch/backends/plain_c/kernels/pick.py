@@ -30,7 +30,7 @@ from target_arch.backends.plain_c.kernels.layout import layout_of
 from target_arch.backends.plain_c.work.forms import KernelForm, Work, WorkUnit, form_of
 from target_arch.plan.goal import Goal
 from target_arch.plan.model import Model, Operator
-from target_arch.plan.operators.facts import LOOP_OPERATIONS, Arithmetic, Structure
+from target_arch.plan.operators.facts import Arithmetic, Structure
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.plan.products import in_four_bits, is_hybrid, widens
 from target_arch.soc.words import InstructionSet
@@ -244,10 +244,9 @@ def defined(operator: Operator, model: Model) -> Work:
     real = operator.arithmetic is Arithmetic.FLOAT
     element = WorkUnit.REAL_ELEMENT if real else WorkUnit.ELEMENT
     counted = model.macs_per_output(operator)
-    operations = operator.attributes.get(LOOP_OPERATIONS)
-    if isinstance(operations, int):
+    if operator.loop_operations:
         product = WorkUnit.REAL_DEFINED if real else WorkUnit.DEFINED
-        return {product: out * counted, WorkUnit.ELEMENT: operations}
+        return {product: out * counted, WorkUnit.ELEMENT: operator.loop_operations}
     if counted:
         product = WorkUnit.REAL_DEFINED if real else WorkUnit.DEFINED
         return {product: out * counted * (_WIDENED if widens(operator, model) else 1.0), element: out * each}
