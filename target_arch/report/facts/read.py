@@ -73,6 +73,7 @@ def _model(model: ModelEntry) -> ShownModel:
         attempts=model.attempts,
         verification=model.verification,
         timing=model.timing,
+        frames=model.frames,
     )
 
 

@@ -11,7 +11,14 @@ from attrs import field, frozen
 from target_arch.plan.division import Cut
 from target_arch.plan.execution import Activity
 from target_arch.plan.manifest.image import SectionEntry
-from target_arch.plan.manifest.model import AttemptEntry, SlotEntry, StepEntry, TensorEntry, TimingEntry
+from target_arch.plan.manifest.model import (
+    AttemptEntry,
+    FramesEntry,
+    SlotEntry,
+    StepEntry,
+    TensorEntry,
+    TimingEntry,
+)
 from target_arch.plan.manifest.operators import PartitionEntry
 from target_arch.plan.manifest.verification import VerificationEntry
 from target_arch.soc.model import SoC
@@ -177,6 +184,7 @@ class ShownModel:
     attempts: tuple[AttemptEntry, ...]
     verification: VerificationEntry | None
     timing: TimingEntry | None = None
+    frames: FramesEntry | None = None
 
     @cached_property
     def used(self) -> tuple[str, ...]:

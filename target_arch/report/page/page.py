@@ -16,6 +16,7 @@ from target_arch.report.facts.shown import ShownBundle, ShownImage, ShownModel, 
 from target_arch.report.pictures import budgets as waterfall
 from target_arch.report.pictures.budgets import budgets_picture, by_pool
 from target_arch.report.pictures.chip import chip_picture, stacked_chip
+from target_arch.report.pictures.frames import curve_bytes, frames_picture
 from target_arch.report.pictures.graph import graph_picture
 from target_arch.report.pictures.image import LEGEND as image_legend
 from target_arch.report.pictures.image import image_picture
@@ -69,6 +70,8 @@ class ModelView:
     timeline: Picture | None
     timeline_legend: tuple[tuple[str, str], ...]
     lanes: tuple[Lane, ...]
+    frames: Picture | None
+    curve: tuple[tuple[str, ...], ...]
     opening: Opening
     kinds: tuple[tuple[str, str], ...]
     memories: tuple[PoolView, ...]
@@ -172,6 +175,8 @@ def _view(shown: ShownBundle, number: int) -> ModelView:
         timeline=None if model.run is None else timeline_picture(model, model.run, soc),
         timeline_legend=() if model.run is None else legend(model.run, soc),
         lanes=() if model.run is None else lanes(model.run, soc),
+        frames=None if model.frames is None else frames_picture(model.frames),
+        curve=tuple(_curve(model)),
         opening=NOT_MOVED if model.run is None else opening(model.run),
         kinds=tuple((kind_class(kind), kind) for kind in kinds),
         memories=tuple(each for each in pools if each not in folded),
@@ -228,11 +233,18 @@ def _links(model: ShownModel) -> Iterator[tuple[str, str]]:
     yield "model", "Model"
     if model.run is not None:
         yield "timeline", "Timeline"
+    if model.frames is not None:
+        yield "frames", "Frames"
     yield "memory", "Memory"
     if model.budgets:
         yield "budgets", "Budgets"
     yield "lowering", "Lowering"
     yield "verification", "Verification"
+
+
+def _curve(model: ShownModel) -> Iterator[tuple[str, ...]]:
+    for each in () if model.frames is None else model.frames.curve:
+        yield str(each.frames), duration(each.period), f"{curve_bytes(each):,}"
 
 
 def _layers(model: ShownModel) -> Iterator[tuple[str, ...]]:

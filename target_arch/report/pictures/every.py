@@ -3,6 +3,7 @@
 from target_arch.report.facts.shown import ShownBundle, ShownModel
 from target_arch.report.pictures.budgets import budgets_picture, by_pool
 from target_arch.report.pictures.chip import chip_picture
+from target_arch.report.pictures.frames import frames_picture
 from target_arch.report.pictures.graph import graph_picture
 from target_arch.report.pictures.image import image_picture
 from target_arch.report.pictures.memory import named_memory
@@ -29,5 +30,7 @@ def _of_model(model: ShownModel, shown: ShownBundle) -> dict[str, Picture]:
     if model.run is not None:
         found["timeline"] = named_timeline(model, model.run, shown.soc)
     found |= {f"memory-{pool.name}": named_memory(model, pool) for pool in model.pools}
+    if model.frames is not None:
+        found["frames"] = frames_picture(model.frames)
     budgets = by_pool(model.budgets)
     return found | {f"budgets-{pool}": budgets_picture(pool, budgets[pool]) for pool in budgets}
