@@ -30,6 +30,7 @@ from attrs import frozen
 from benchmarks.instructions import LIBRARY, MACHINES, NAMES, SHARED, with_library
 from benchmarks.machine_code import (
     PROCESSORS,
+    AnalysedProcessor,
     ExecutedBlock,
     classes,
     cycles,
@@ -42,6 +43,8 @@ from target_arch.soc import read_soc
 from target_arch.soc.chip.processors import processors
 
 TASKS: Mapping[str, str] = dict(zip(NAMES, ("kws", "vww", "ic", "ad"), strict=True))
+_SHOWN = 4
+"""Functions of each task that is predicted below what is published."""
 _NUMBER = re.compile(r"[0-9.]+")
 _REST = Path(__file__).with_name("cmsis_nn_rest.c")
 _FUNCTIONS = (
@@ -250,9 +253,15 @@ def show_classes(blocks: Mapping[str, Mapping[str, tuple[ExecutedBlock, ...]]]) 
             print("  " + ", ".join(f"{name} {value:.3f}" for name, value in by_class.items()))
 
 
-def show_bounds(rows: Sequence[PublishedRow], machine_factor: Mapping[str, float]) -> None:
-    """Print this project's own kernels beside the best published time of each chip."""
-    lines = []
+def show_bounds(
+    rows: Sequence[PublishedRow],
+    machine_factor: Mapping[str, float],
+    library: Mapping[str, Mapping[str, tuple[ExecutedBlock, ...]]],
+) -> None:
+    """Print this project's own kernels beside the best published time of each chip, and where they are below
+    it the functions that take most, of both.
+    """
+    lines, functions = [], []
     for chip, name in _OWN:
         processor = PROCESSORS[name]
         own_rows = [row for row in rows if row.chip.startswith(chip)]
@@ -263,8 +272,24 @@ def show_bounds(rows: Sequence[PublishedRow], machine_factor: Mapping[str, float
             predicted = factor * cycles(blocks, processor) / (own_rows[0].megahertz * 1e3)
             best = min(row.milliseconds[task] for row in own_rows if task in row.milliseconds)
             lines.append((chip, name, task, f"{best:.4g}", f"{predicted:.4g}", f"{predicted / best:.2f}"))
+            if predicted < best:
+                for whose, some in (("own", blocks), ("CMSIS-NN", library[processor.machine][task])):
+                    functions += [(chip, task, whose, *row) for row in _largest(some, processor)]
     header = ("chip", "processor", "task", "best published ms", "own kernels ms", "ratio")
     print(table(header, lines, right=(3, 4, 5)))
+    header = ("below", "task", "kernels", "function", "thousand instructions", "thousand cycles")
+    print(table(header, functions, right=(4, 5)))
+
+
+def _largest(blocks: Sequence[ExecutedBlock], processor: AnalysedProcessor) -> Iterator[tuple[str, str, str]]:
+    """The functions that take most cycles: their name, instructions and cycles in thousands."""
+    by_name: dict[str, list[ExecutedBlock]] = {}
+    for each in blocks:
+        by_name.setdefault(each.function.split(".", maxsplit=1)[0], []).append(each)
+    taken = {name: cycles(some, processor) for name, some in by_name.items()}
+    for name in sorted(taken, key=lambda name: -taken[name])[:_SHOWN]:
+        count = sum(each.instructions for each in by_name[name])
+        yield name, f"{count / 1e3:,.0f}", f"{taken[name] / 1e3:,.0f}"
 
 
 def factors(
@@ -301,7 +326,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         show_classes(blocks)
         return
     if options.bounds:
-        show_bounds(rows, factors(rows, blocks))
+        show_bounds(rows, factors(rows, blocks), blocks)
         return
     timed = list(from_instructions(rows, blocks))
     vela = list(from_vela(rows))
