@@ -7,18 +7,22 @@ from target_arch.diagnostics import listed, refusal
 from target_arch.quantize.data import LabelledFrames
 from target_arch.quantize.library import QuantizedModel
 from target_arch.quantize.onnx_file import one_frame_onnx, onnx_quantizer, require_float_onnx
+from target_arch.quantize.pt2_file import pt2_quantizer, require_float_pt2
 from target_arch.quantize.tflite_file import as_it_is, require_float_tflite, tflite_quantizer
 
 _CALIBRATED: Mapping[str, Callable[[Path, LabelledFrames, Path], QuantizedModel]] = {
     ".onnx": onnx_quantizer,
+    ".pt2": pt2_quantizer,
     ".tflite": tflite_quantizer,
 }
 _ONE_FRAME: Mapping[str, Callable[[Path, Path], Path]] = {
     ".onnx": one_frame_onnx,
+    ".pt2": as_it_is,
     ".tflite": as_it_is,
 }
 _REQUIRED: Mapping[str, Callable[[Path], None]] = {
     ".onnx": require_float_onnx,
+    ".pt2": require_float_pt2,
     ".tflite": require_float_tflite,
 }
 

@@ -107,7 +107,7 @@ def require_float_tflite(model: Path) -> None:
 
 
 def as_it_is(model: Path, folder: Path) -> Path:
-    """The model: a TFLite file has a shape for every open one."""
+    """The model: a TFLite file has a shape for every open one, and a program has its own."""
     return model
 
 
