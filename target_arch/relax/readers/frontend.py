@@ -10,10 +10,10 @@ from typing import Any
 import tvm
 from tvm import relax, tirx
 
-from target_arch.diagnostics import Diagnostic, DiagnosticError, listed
+from target_arch.diagnostics import DiagnosticError, listed
 from target_arch.plan.model import DTYPE_BYTES
 from target_arch.plan.operators.facts import Arithmetic
-from target_arch.relax.ir.errors import UnsupportedOperatorsError, model_error
+from target_arch.relax.ir.errors import model_error
 from target_arch.relax.ir.graph import FileFacts, read_graph
 from target_arch.relax.ir.moves import with_moves_in_order
 from target_arch.relax.operators.program import RelaxProgram
@@ -61,13 +61,6 @@ def translated(path: Path, translate: Callable[[], Any]) -> Any:
 
 _UNREADABLE = "the model cannot be imported: its parts do not fit together in a known way"
 """A failing operator is caught and named by itself; this is for failures between operators."""
-
-
-def unknown_operators(path: Path, names: list[str], message: str = "") -> DiagnosticError:
-    """The refusal of a model for operators that nothing here knows."""
-    said = message or f"{plural(names)} not supported"
-    diagnostic = Diagnostic(rule="unsupported-operator", place=str(path), message=said, hint=HINT)
-    return UnsupportedOperatorsError(diagnostic, dict.fromkeys(names, "not known here"))
 
 
 HINT = "replace it in the model, or split the model before it"

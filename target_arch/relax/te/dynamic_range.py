@@ -15,8 +15,7 @@ from tvm import relax, te, tirx
 
 from target_arch.plan.windows import Windows
 from target_arch.relax.ir.graph import shape_of
-from target_arch.relax.te.definition import guarded
-from target_arch.relax.te.windows import all_inside, reaching, under
+from target_arch.relax.te.windows import reaching
 
 _LEAST, _MOST = -128, 127
 
@@ -161,17 +160,6 @@ value there less its zero point, and 0 where there is none.
 """
 
 
-def in_image(windows: Windows) -> Shifted:
-    """For a convolution of images [rows, height, width, channels]."""
-
-    def shifted(values: Any, zero: Any, at: tuple[Any, ...], tap: tuple[Any, Any], channel: Any) -> Any:
-        position = under(windows, at[1:3], tap)
-        value = values[at[0], *position, channel].astype("int32") - zero[at[0], 0]
-        return guarded(all_inside(windows, position), value, tirx.const(0, "int32"))
-
-    return shifted
-
-
 def spread(windows: Windows) -> Shifted:
     """For a transposed convolution of images [rows, height, width, channels]; the windows are those over its
     output that its input's elements are written to.
@@ -210,17 +198,6 @@ def convolution_product(element: Shifted) -> Product:
         row, column, channel = terms
         shifted = element(values, zero, at, (row, column), channel)
         return shifted * weights[at[3], row, column, channel].astype("int32")
-
-    return product
-
-
-def depthwise_product(element: Shifted, multiplier: int) -> Product:
-    """Weights are [1, height, width, outputs], `multiplier` outputs for each channel."""
-
-    def product(values: Any, zero: Any, weights: Any, at: tuple[Any, ...], terms: Any) -> Any:
-        row, column = terms
-        shifted = element(values, zero, at, (row, column), tirx.floordiv(at[3], multiplier))
-        return shifted * weights[0, row, column, at[3]].astype("int32")
 
     return product
 
