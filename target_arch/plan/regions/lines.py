@@ -108,11 +108,12 @@ class Producer:
 
 @frozen
 class Turn:
-    """A producer makes lines `start` to `end`, or takes them in. Before it does, lines below `kept` of its
-    tensor are given up in the scratch; afterwards, the lines of the output below `placed` are in their place.
+    """The producer of that `number` makes lines `start` to `end`, or takes them in. Before it does, lines
+    below `kept` of its tensor are given up in the scratch; afterwards, the lines of the output below `placed`
+    are in their place.
     """
 
-    producer: Producer
+    number: int
     kept: int
     start: int
     end: int
@@ -144,6 +145,17 @@ class Pass:
         """All that happens, in order. The output is never complete where producers wait for one another."""
         return tuple(self._turns())
 
+    def laid(
+        self, producers: Sequence[Producer], scratch: int, given: tuple[TensorLines, ...] | None = None
+    ) -> "Pass":
+        """The pass with producers that hold lines elsewhere, or more of them; where the output takes no
+        place, lines may have other bytes, too, those `given` as well. Its turns are the same.
+        """
+        given = self.given if given is None else given
+        other = evolve(self, producers=tuple(producers), scratch=scratch, given=given)
+        vars(other)["turns"] = self.turns
+        return other
+
     def _turns(self) -> Iterator[Turn]:
         last = len(self.producers) - 1
         reads, readers = self._reads(), [self._readers(p.image) for p in self.producers]
@@ -161,7 +173,7 @@ class Pass:
                 made[number] = end
                 if number == last:
                     placed = self._placed(made, over)
-                yield Turn(producer, kept, start, end, placed)
+                yield Turn(number, kept, start, end, placed)
 
     def _reads(self) -> list[list[tuple[int | None, LineWindow]]]:
         """By producer its windows, each with the number of the producer whose lines it sees."""

@@ -132,8 +132,8 @@ class _Replay:
             yield f"`{out}` has other channels than `{over}`, whose place it takes"
 
     def _turn(self, turn: Turn) -> Iterator[str]:
-        by, name = turn.producer, turn.producer.image.name
-        last = by is self._pass.producers[-1]
+        by = self._pass.producers[turn.number]
+        name, last = by.image.name, by is self._pass.producers[-1]
         if turn.start != self._done[name] or turn.end < turn.start:
             done = self._done[name]
             yield f"{self._axis} {turn.start} to {turn.end} of `{name}` follow {self._axis.one} {done}"
@@ -171,7 +171,8 @@ class _Replay:
 
     def _kept(self, turn: Turn) -> Iterator[str]:
         """Lines that are kept in the scratch move to the front, behind them are the new ones; sums stay."""
-        by, name = turn.producer, turn.producer.image.name
+        by = self._pass.producers[turn.number]
+        name = by.image.name
         before = self._held.get(name)
         if by.accumulates:
             first = end = by.image.lines

@@ -64,13 +64,17 @@ def test_plans_print() -> None:
 
 
 def test_turns_are_over_all_channels() -> None:
-    assert [(turn.producer.operators, turn.start, turn.end, turn.placed) for turn in COPIED.turns] == [
+    assert [
+        (COPIED.producers[turn.number].operators, turn.start, turn.end, turn.placed) for turn in COPIED.turns
+    ] == [
         ((), 0, 8, 0),
         (("alone",), 0, 8, 8),
         ((), 8, 10, 8),
         (("alone",), 8, 10, 10),
     ]
-    sums = [(turn.start, turn.end, turn.placed) for turn in SUMMED.turns if turn.producer == SUMS]
+    sums = [
+        (turn.start, turn.end, turn.placed) for turn in SUMMED.turns if SUMMED.producers[turn.number] == SUMS
+    ]
     assert sums == [(0, 16, 0), (16, 32, 0), (32, 40, 6)]
 
 

@@ -52,7 +52,7 @@ def in_place(plain: Pass, over: TensorLines) -> Pass | None:
     if over.bytes < plain.output.bytes:
         return None
     within = evolve(plain, over=over)
-    turns = [turn for turn in within.turns if turn.producer == last]
+    turns = [turn for turn in within.turns if turn.number == len(within.producers) - 1]
     direct = all(window.tensor != over for window in last.reads) and all(t.placed == t.end for t in turns)
     if direct or last.accumulates:
         return within
@@ -72,26 +72,26 @@ def _held(whole: Pass, waiting: int, *, apart: bool) -> Pass | None:
     """The same with the number of lines that every tensor in between holds, `waiting` ones of the output, and
     where they are; None where the output is never complete.
     """
-    most = dict.fromkeys((producer.image.name for producer in whole.producers), 0)
-    last, end = whole.producers[-1], 0
+    most, last, end = [0] * len(whole.producers), whole.producers[-1], 0
     for turn in whole.turns:
-        name = turn.producer.image.name
-        most[name] = max(most[name], turn.end - turn.kept)
+        most[turn.number] = max(most[turn.number], turn.end - turn.kept)
         end = turn.end
     if end < last.steps:
         return None
-    most[last.image.name] = last.held if last.accumulates else waiting
-    producers = [evolve(each, held=most[each.image.name]) for each in whole.producers]
+    most[-1] = last.held if last.accumulates else waiting
+    producers = [evolve(each, held=held) for each, held in zip(whole.producers, most, strict=True)]
     return _one_after_another(whole, producers) if apart else _in_two_places(whole, producers)
 
 
-def _one_after_another(whole: Pass, producers: Sequence[Producer]) -> Pass:
+def _one_after_another(
+    whole: Pass, producers: Sequence[Producer], given: tuple[TensorLines, ...] | None = None
+) -> Pass:
     """The pass with these producers, whose lines are one after the other in the scratch."""
     offset, laid = 0, list[Producer]()
     for producer in producers:
         laid.append(evolve(producer, offset=offset if producer.held else 0))
         offset += round_up(producer.bytes, _UNIT)
-    return evolve(whole, producers=tuple(laid), scratch=offset)
+    return whole.laid(laid, offset, given)
 
 
 def _in_two_places(whole: Pass, producers: Sequence[Producer]) -> Pass:
@@ -102,8 +102,8 @@ def _in_two_places(whole: Pass, producers: Sequence[Producer]) -> Pass:
         round_up(max((each.bytes for each in held[parity::2]), default=0), _UNIT) for parity in (0, 1)
     )
     offsets = {each.image.name: start + number % 2 * first for number, each in enumerate(held)}
-    laid = (evolve(each, offset=offsets.get(each.image.name, 0)) for each in producers)
-    return evolve(whole, producers=tuple(laid), scratch=start + first + second)
+    laid = [evolve(each, offset=offsets.get(each.image.name, 0)) for each in producers]
+    return whole.laid(laid, start + first + second)
 
 
 def narrowed(whole: Pass, units: Sequence[FusedOperators]) -> Pass:
@@ -114,22 +114,22 @@ def narrowed(whole: Pass, units: Sequence[FusedOperators]) -> Pass:
         for producer, unit in zip(whole.producers, units, strict=True)
     ]
     given = tuple(images[image.name] for image in whole.given)
-    return _one_after_another(evolve(whole, given=given), producers)
+    return _one_after_another(whole, producers, given)
 
 
 def turns_of(one: Pass) -> Mapping[str, Turns]:
     """By tensor, how often so many lines of it are made in a turn."""
-    made = {producer.image.name: Counter[int]() for producer in one.producers}
+    made = [Counter[int]() for _ in one.producers]
     for turn in one.turns:
-        made[turn.producer.image.name][turn.end - turn.start] += turn.end > turn.start
-    return {name: +turns for name, turns in made.items()}
+        made[turn.number][turn.end - turn.start] += turn.end > turn.start
+    return {each.image.name: +turns for each, turns in zip(one.producers, made, strict=True)}
 
 
 def moved_bytes(one: Pass) -> int:
     """The bytes of lines that are moved to make room for new ones, and to their place in the output."""
     moved = 0
     for turn in one.turns:
-        producer = turn.producer
+        producer = one.producers[turn.number]
         if producer.held and not producer.accumulates and turn.end > turn.start:
             lines = turn.start - turn.kept
             lines += turn.end - turn.start if producer.image == one.output else 0
