@@ -6,6 +6,7 @@ that die leave their points to others. Tests: `tests/explore/test_cluster.py`.
 """
 
 import hashlib
+import itertools
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import CancelledError
@@ -15,7 +16,7 @@ from importlib import import_module
 from pathlib import Path as File
 from typing import Any
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from target_arch.backend.lowering import NotInstalled
 from target_arch.diagnostics import Diagnostic, DiagnosticError, refusal
@@ -23,13 +24,16 @@ from target_arch.explore.chip import ChipFile
 from target_arch.explore.content import program_digest
 from target_arch.explore.evaluate import Evaluator, KnownBetter, PointTask
 from target_arch.explore.outcome import PROCESS_ENDED, PointOutcome, Status
-from target_arch.explore.workers import TRIES
 from target_arch.plan.goal import Goal
 from target_arch.plan.objective import Objective
 from target_arch.registry.plug_ins import PlugIns
 
 AHEAD = 2
 """Tasks that wait at a worker's thread beside the one that it computes."""
+TRIES = 2
+"""How often Dask is asked for a point. It gives up after its fourth worker that ended, and counts for it also
+those in which the point only waited.
+"""
 _TIMEOUT = 30
 
 
@@ -78,6 +82,19 @@ def _content(file: File) -> tuple[str, bytes]:
     return hashlib.sha256(data).hexdigest(), data
 
 
+@frozen(kw_only=True)
+class _Asked:
+    """A task that Dask has, under a key for each try."""
+
+    id: str
+    task: PointTask
+    tries: int = 1
+
+    @property
+    def key(self) -> str:
+        return f"target_arch-{self.id}-{self.tries}"
+
+
 class DaskWorkers:
     """The workers of the scheduler at an address, `tcp://HOST:PORT`, as long as the context is.
 
@@ -123,16 +140,20 @@ class DaskWorkers:
         can help.
         """
         waiting, done = iter(tasks), self._distributed.as_completed(loop=self._client.loop)
-        ids: dict[str, str] = {}
+        asked: dict[str, _Asked] = {}
         with self._connected():
-            done.update(self._submit(waiting, ids, self._room()))
-        while ids:
+            done.update(self._submit(waiting, asked, self._room()))
+        while asked:
             future = next(done)
+            one = asked.pop(future.key)
             with self._connected():
-                answer = _outcome(future)
-            yield ids.pop(future.key), answer
+                answer = self._outcome(future)
+                if answer is None and one.tries < TRIES:
+                    done.add(self._again(one, asked))
+                    continue
+            yield one.id, answer or _died(future)
             with self._connected():
-                done.update(self._submit(waiting, ids, self._room() - len(ids)))
+                done.update(self._submit(waiting, asked, self._room() - len(asked)))
 
     @contextmanager
     def _connected(self) -> Iterator[None]:
@@ -144,14 +165,38 @@ class DaskWorkers:
             hint = "start it again, and run again: what was known is in the store"
             raise refusal("lost-scheduler", self._address, said, hint) from error
 
-    def _submit(self, waiting: Iterator[tuple[str, PointTask]], ids: dict[str, str], count: int) -> list[Any]:
-        futures: list[Any] = []
-        while len(futures) < count and (task := next(waiting, None)) is not None:
-            sent, contents = self._sent(task[1])
-            future = self._client.submit(evaluate, sent, contents, key=f"target_arch-{task[0]}", pure=True)
-            ids[future.key] = task[0]
-            futures.append(future)
-        return futures
+    def _submit(
+        self, waiting: Iterator[tuple[str, PointTask]], asked: dict[str, "_Asked"], count: int
+    ) -> list[Any]:
+        return [
+            self._ask(_Asked(id=id, task=task), asked)
+            for id, task in itertools.islice(waiting, max(0, count))
+        ]
+
+    def _ask(self, one: "_Asked", asked: dict[str, "_Asked"]) -> Any:
+        sent, contents = self._sent(one.task)
+        future = self._client.submit(evaluate, sent, contents, key=one.key, pure=True)
+        asked[future.key] = one
+        return future
+
+    def _again(self, one: "_Asked", asked: dict[str, "_Asked"]) -> Any:
+        """Ask once more, with files that are sent again: those who had them may be gone."""
+        self._contents.clear()
+        return self._ask(evolve(one, tries=one.tries + 1), asked)
+
+    def _outcome(self, future: Any) -> PointOutcome | None:
+        """The end of a future; None where the workers of its point ended, or all that had its files. Raises
+        CancelledError where the scheduler is gone.
+        """
+        if future.cancelled():
+            self._client.run_on_scheduler(_own_version)
+            return None
+        if future.exception() is not None:
+            return None
+        answer = future.result()
+        _raise(answer)
+        assert isinstance(answer, PointOutcome)
+        return answer
 
     def _room(self) -> int:
         """How many tasks may be at the workers."""
@@ -257,18 +302,13 @@ def _written(digest: str, name: str, contents: Mapping[str, bytes]) -> File:
     return file
 
 
-def _outcome(future: Any) -> PointOutcome:
-    """The end of a future. A point with which several workers died has crashed."""
-    if future.cancelled():
-        raise CancelledError
-    error = future.exception()
-    if error is not None:
-        said = f"{TRIES} workers ended with this point: {type(error).__name__}: {error}"
-        return PointOutcome(status=Status.CRASHED, rule=PROCESS_ENDED, reason=said)
-    answer = future.result()
-    _raise(answer)
-    assert isinstance(answer, PointOutcome)
-    return answer
+def _died(future: Any) -> PointOutcome:
+    """The outcome of a point with which workers ended again and again."""
+    error = None if future.cancelled() else future.exception()
+    said = "all workers ended with this point" + (
+        "" if error is None else f": {type(error).__name__}: {error}"
+    )
+    return PointOutcome(status=Status.CRASHED, rule=PROCESS_ENDED, reason=said)
 
 
 def _raise(answer: object) -> None:

@@ -1,6 +1,7 @@
 """Processes of this computer that evaluate points, each with an `Evaluator` of its own.
 
-A process that dies leaves its point to another one; a point with which three processes died has crashed.
+A process that dies leaves its point to another one; a point with which too many processes died has crashed.
+A process has a point only after it has read the models: what ends it before says nothing about a point.
 Workers are programs of their own (`worker.py`) and talk through sockets: nothing of the caller is imported
 or forked. Tests: `tests/explore/test_workers.py`.
 """
@@ -8,9 +9,11 @@ or forked. Tests: `tests/explore/test_workers.py`.
 import contextlib
 import itertools
 import os
+import signal
 import socket
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from multiprocessing.connection import Connection, wait
 from pathlib import Path as File
@@ -26,21 +29,24 @@ Id = TypeVar("Id")
 _READ = PointOutcome(status=Status.FITS)
 """The answer of a worker that has read models."""
 TRIES = 3
-"""How many processes may die with a point before it counts as crashed."""
+"""How many processes may end by themselves with a point before it counts as crashed."""
+KILLS = 8
+"""How many may be killed with it: who kills, such as a system without memory, may mean another one."""
+_KILLERS = (-signal.SIGKILL, -signal.SIGTERM)
 _ROOT = File(__file__).parents[2]
 
 
 @define(eq=False)
 class _Worker:
-    """A process, and the connection to it."""
+    """A process, the connection to it, and whether it has read the models."""
 
     process: "subprocess.Popen[bytes]"
     connection: Connection
-    before: int = 0
-    """How the process ended in whose place it is."""
+    ready: bool = False
 
     @classmethod
-    def start(cls, program: str, backend_dirs: tuple[File, ...]) -> "_Worker":
+    def start(cls, program: str, backend_dirs: tuple[File, ...], models: PointTask) -> "_Worker":
+        """A process that begins to read the models of a task."""
         ours, theirs = socket.socketpair()
         paths = os.pathsep.join(filter(None, (str(_ROOT), os.environ.get("PYTHONPATH", ""))))
         process = subprocess.Popen(
@@ -57,7 +63,9 @@ class _Worker:
             start_new_session=True,
         )
         theirs.close()
-        return cls(process, Connection(ours.detach()))
+        worker = cls(process, Connection(ours.detach()))
+        worker.ask("read", models)
+        return worker
 
     def ask(self, what: str, task: PointTask) -> None:
         """Send a task; a worker that is dead does not answer."""
@@ -74,10 +82,31 @@ class _Worker:
             raise answer
         return answer if isinstance(answer, PointOutcome) else _READ
 
-    def stop(self) -> None:
+    def stop(self) -> int:
+        """End the process; how it ended, if that was before."""
         self.connection.close()
         self.process.kill()
-        self.process.wait()
+        return self.process.wait()
+
+
+@define(eq=False)
+class _Losses:
+    """How often processes ended with one thing: by themselves, or killed."""
+
+    most: int = 1
+    """With how many processes at once each is tried."""
+    _killed: Counter[bool] = field(factory=Counter, init=False)
+
+    def too_many(self, status: int) -> bool:
+        """Whether one more that ended so is one too many."""
+        killed = status in _KILLERS
+        self._killed[killed] += 1
+        return self._killed[killed] >= (KILLS * self.most if killed else TRIES)
+
+    @property
+    def count(self) -> int:
+        """How many processes ended."""
+        return self._killed.total()
 
 
 @define(eq=False)
@@ -88,14 +117,21 @@ class LocalWorkers(Generic[Id]):
     backend_dirs: tuple[File, ...] = ()
     program: str = "target_arch.explore.worker"
     """The module that a worker runs."""
-    _workers: list[_Worker] = field(factory=list, init=False)
+    _workers: dict[Connection, _Worker] = field(factory=dict, init=False)
+    _models: PointTask | None = field(default=None, init=False)
+    """A task whose models every worker reads first."""
+    _starts: _Losses = field(init=False)
+    """Processes that ended before they had read the models, since one had."""
+
+    def __attrs_post_init__(self) -> None:
+        self._starts = _Losses(self.count)
 
     def __enter__(self) -> "LocalWorkers[Id]":
         return self
 
     def __exit__(self, *raised: object) -> None:
         while self._workers:
-            self._workers.pop().stop()
+            self._workers.popitem()[1].stop()
 
     @property
     def dashboard(self) -> str:
@@ -105,64 +141,80 @@ class LocalWorkers(Generic[Id]):
     @property
     def processes(self) -> tuple[int, ...]:
         """The numbers of the processes that run."""
-        return tuple(worker.process.pid for worker in self._workers)
+        return tuple(worker.process.pid for worker in self._workers.values())
 
     def check(self, task: PointTask) -> None:
         """Read the models of a task. Raises DiagnosticError where one cannot be read, or ends every process
         that tries.
         """
-        self._fill(1)
-        worker = self._workers[0]
-        for _ in range(TRIES):
+        self._models = task
+        for worker in self._workers.values():
+            worker.ready = False
             worker.ask("read", task)
-            if worker.answer() is not None:
-                return
-            worker = self._replaced(worker)
-        raise _crash(worker.before)
+        self._fill()
+        while not any(worker.ready for worker in self._workers.values()):
+            for worker in self._talking():
+                self._read(worker)
 
     def run(self, tasks: Iterable[tuple[Id, PointTask]]) -> Iterator[tuple[Id, PointOutcome]]:
-        """The outcome of every task as it is known, by the task's id. Tasks are taken as workers are free.
-        Raises DiagnosticError where no chip can help.
+        """The outcome of every task as it is known, by the task's id. Tasks are taken as workers are free;
+        their models were checked. Raises DiagnosticError where no chip can help.
         """
-        waiting, deaths = iter(tasks), dict[Id, int]()
-        ready = list(itertools.islice(waiting, 1))
-        busy: dict[Connection, tuple[_Worker, Id, PointTask]] = {}
-        self._fill(self.count if ready else 0)
-        free = list(self._workers)
-        while ready or busy:
-            while ready and free:
-                worker, (id, task) = free.pop(), ready.pop()
-                worker.ask("point", task)
-                busy[worker.connection] = (worker, id, task)
-                ready += itertools.islice(waiting, 0 if ready else 1)
-            for connection in [each for each in wait([*busy]) if isinstance(each, Connection)]:
-                worker, id, task = busy.pop(connection)
+        waiting, losses = iter(tasks), dict[Id, _Losses]()
+        left = list(itertools.islice(waiting, 1))
+        busy: dict[Connection, tuple[Id, PointTask]] = {}
+        while left or busy:
+            for worker in self._workers.values():
+                if left and worker.ready and worker.connection not in busy:
+                    busy[worker.connection] = left.pop()
+                    worker.ask("point", busy[worker.connection][1])
+                    left += itertools.islice(waiting, 0 if left else 1)
+            for worker in self._talking():
+                if worker.connection not in busy:
+                    self._read(worker)
+                    continue
+                id, task = busy.pop(worker.connection)
                 outcome = worker.answer()
                 if outcome is None:
-                    deaths[id] = deaths.get(id, 0) + 1
-                    worker = self._replaced(worker)
-                free.append(worker)
-                if outcome is None and deaths[id] < TRIES:
-                    ready.append((id, task))
-                    continue
-                yield id, outcome or _died(worker.before)
-            ready += itertools.islice(waiting, 0 if ready else 1)
+                    status, lost = self._replace(worker), losses.setdefault(id, _Losses())
+                    if not lost.too_many(status):
+                        left.append((id, task))
+                        continue
+                    outcome = _died(lost.count, status)
+                yield id, outcome
+            left += itertools.islice(waiting, 0 if left else 1)
 
-    def _fill(self, count: int) -> None:
-        while len(self._workers) < count:
-            self._workers.append(_Worker.start(self.program, self.backend_dirs))
+    def _talking(self) -> list[_Worker]:
+        """The workers that answer, or are dead; at least one."""
+        return [self._workers[each] for each in wait([*self._workers]) if isinstance(each, Connection)]
 
-    def _replaced(self, worker: _Worker) -> _Worker:
-        """A worker in place of one that died."""
-        self._workers.remove(worker)
-        worker.stop()
-        self._workers.append(_Worker.start(self.program, self.backend_dirs))
-        self._workers[-1].before = worker.process.returncode
-        return self._workers[-1]
+    def _read(self, worker: _Worker) -> None:
+        """A worker without a point has read the models, or is dead. Raises DiagnosticError where too many
+        are.
+        """
+        if worker.answer() is not None:
+            worker.ready, self._starts = True, _Losses(self.count)
+            return
+        status = self._replace(worker)
+        if not worker.ready and self._starts.too_many(status):
+            raise _crash(status)
+
+    def _fill(self) -> None:
+        while len(self._workers) < self.count:
+            assert self._models is not None
+            worker = _Worker.start(self.program, self.backend_dirs, self._models)
+            self._workers[worker.connection] = worker
+
+    def _replace(self, worker: _Worker) -> int:
+        """Start a worker in place of one that died. Returns how that ended."""
+        del self._workers[worker.connection]
+        status = worker.stop()
+        self._fill()
+        return status
 
 
-def _died(status: int) -> PointOutcome:
-    said = f"{TRIES} processes ended with this point, the last {_how(status)}"
+def _died(count: int, status: int) -> PointOutcome:
+    said = f"{count} processes ended with this point, the last {_how(status)}"
     return PointOutcome(status=Status.CRASHED, rule=PROCESS_ENDED, reason=said)
 
 

@@ -2,7 +2,9 @@
 
 import os
 import signal
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,6 +35,43 @@ def test_workers_that_are_killed_lose_no_point() -> None:
     assert search.computed == len(expected)
 
 
+KILLED = "tests.explore.killed_worker"
+ANY: Any = PointOutcome(status=Status.REFUSED, reason="any")
+"""A task that a worker of this program answers with itself."""
+
+
+@pytest.fixture
+def outcome(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., PointOutcome]:
+    """The outcome of a point, where so many processes end as they read models, and then with the point."""
+
+    def made(reading: int, computing: int, by: signal.Signals = signal.SIGKILL) -> PointOutcome:
+        ends = {"ASKED": tmp_path, "read": reading, "point": computing, "SIGNAL": by.value}
+        for name, value in ends.items():
+            monkeypatch.setenv(name, str(value))
+        with LocalWorkers[str](1, program=KILLED) as workers:
+            workers.check(ANY)
+            ((_, made),) = workers.run([("a", ANY)])
+            return made
+
+    return made
+
+
+def test_kills_say_little_about_a_point(outcome: Callable[..., PointOutcome]) -> None:
+    """Who kills may mean another process, and one that has read no model has no point yet."""
+    assert outcome(7, 0) == outcome(0, 7) == ANY
+
+
+@pytest.mark.parametrize(("by", "most"), [(signal.SIGKILL, 8), (signal.SIGSEGV, 3)])
+def test_a_point_with_which_processes_end(
+    outcome: Callable[..., PointOutcome], by: signal.Signals, most: int
+) -> None:
+    assert outcome(0, 99, by) == PointOutcome(
+        status=Status.CRASHED,
+        rule="process-ended",
+        reason=f"{most} processes ended with this point, the last by signal {by.value}",
+    )
+
+
 DYING = "tests.explore.dying_worker"
 
 
@@ -47,7 +86,7 @@ def test_a_point_that_kills_is_a_crash(tmp_path: Path, monkeypatch: pytest.Monke
     assert made[crashed[0]] == PointOutcome(
         status=Status.CRASHED,
         rule="process-ended",
-        reason="3 processes ended with this point, the last by signal 9",
+        reason="8 processes ended with this point, the last by signal 9",
     )
     assert len(made) == 12
 
