@@ -12,10 +12,10 @@ from target_arch.diagnostics import refusal
 from target_arch.explore.bases import base_chip, catalogue
 from target_arch.explore.choose import RankedChip, ranked, tasks
 from target_arch.explore.fit import Fit, Shrunk, fit, shrinkables
-from target_arch.explore.measures import LATENCY, amount, measure
+from target_arch.explore.measures import ENERGY, LATENCY, PERIOD, amount, measure
 from target_arch.explore.outcome import PointOutcome, PrintedOutcome
 from target_arch.explore.summary import table
-from target_arch.explore.wishes import limits, shortcoming
+from target_arch.explore.wishes import limits, objective_for, shortcoming
 from target_arch.soc.schema.records import to_json
 
 
@@ -63,10 +63,9 @@ class FittedChip:
         for each in self.made.shrunk:
             below = f"with {each.below}: {each.why}" if each.below else each.why or "there is nothing below"
             lines.append(f"  {each.name}: {each.before} -> {each.after}\n    {below}\n")
-        latency = measure(LATENCY, self.models)
-        value = None if latency is None else latency.of(self.made.outcome)
+        times = (f"{name} {value}" for name, value in _times(self.made.outcome, self.models).items())
         taken = ", ".join(f"{name} {size:,} B" for name, size in self.made.outcome.bytes.items())
-        return "".join((*lines, f"latency {amount(LATENCY, value, self.models)}; {taken}\n"))
+        return "".join((*lines, f"{', '.join(times)}; {taken}\n"))
 
 
 def fit_chip(
@@ -80,14 +79,15 @@ def fit_chip(
 ) -> FittedChip:
     """The SoC with the numbers `shrink` names (memories, target_archs, DMA engines, keys) as small as the
     models (by name) and the limits `within`, such as `latency=12ms`, allow: one after the other, by bisection
-    over exact answers.
+    over exact answers. A limit of the `period` has frames of one model in flight, and placement for it.
 
     DiagnosticError for names and limits that there are not, and for a SoC that is not good as it is.
     """
     base, files = base_chip(soc), {name: Path(file) for name, file in models.items()}
     numbers = shrinkables(base, shrink)
     wanted = limits(within, list(files), list(base.document["memory"]))
-    with Evaluations(1, backend_dirs, store) as evaluations:
+    aim = objective_for([each.measure for each in wanted], list(files))
+    with Evaluations(1, backend_dirs, store, aim) as evaluations:
         evaluations.check([base], files)
         made = fit(base, files, numbers, wanted, evaluations.one)
     if isinstance(made, PointOutcome):
@@ -124,9 +124,10 @@ class ChosenChips:
     def __str__(self) -> str:
         good = [each for each in self.chips if each.good]
         head = f"chips for {', '.join(self.models)}, by {self.by}\n"
+        names = [LATENCY, *([PERIOD] if any(_in_flight(each.outcome) for each in good) else [])]
         rows = [
-            ["chip", "latency", "expected", "energy", "left of the fullest memory"],
-            *map(self._row, good),
+            ["chip", *names, "expected", "energy", "left of the fullest memory"],
+            *(self._row(each, names) for each in good),
         ]
         text = head + (table(rows) if good else "  none is good\n")
         for each in self.chips:
@@ -134,12 +135,13 @@ class ChosenChips:
                 text += f"{each.name}: {each.why}\n" + (f"  good with {each.change}\n" if each.change else "")
         return text
 
-    def _row(self, chip: RankedChip) -> list[str]:
-        values = [_value(name, chip.outcome, self.models) for name in (LATENCY, "energy")]
+    def _row(self, chip: RankedChip, names: Sequence[str]) -> list[str]:
+        values = [_value(name, chip.outcome, self.models) for name in names]
+        energy, interval = _value(ENERGY, chip.outcome, self.models), _interval(chip.outcome, self.models)
         used, free = chip.outcome.bytes, chip.left
         fullest = min(free, key=lambda name: free[name] / max(1, free[name] + used[name]))
         left = f"{free[fullest]:,} B of {fullest}"
-        return [chip.name, values[0], _interval(chip.outcome, self.models), values[1], left]
+        return [chip.name, *values, interval, energy, left]
 
 
 def choose_chip(
@@ -153,7 +155,8 @@ def choose_chip(
     backend_dirs: Sequence[str | Path] = (),
 ) -> ChosenChips:
     """The chips ranked for these models (by name): the SoC files of `socs`, by default all that come with the
-    program. The good ones keep every `limit`, such as `latency=12ms`.
+    program. The good ones keep every `limit`, such as `latency=12ms`. Where a limit or `by` is the `period`,
+    frames of one model are in flight, and placement is for it.
 
     DiagnosticError for measures and limits that there are not.
     """
@@ -164,12 +167,24 @@ def choose_chip(
     if measure(by, list(files)) is None:
         raise refusal("unknown-measure", "by", f"`{by}` is nothing that is measured", "such as `latency`")
     count = len(os.sched_getaffinity(0)) if workers is None else workers
-    with Evaluations(count, backend_dirs, store) as evaluations:
+    aim = objective_for([by, *(each.measure for each in wanted)], list(files))
+    with Evaluations(count, backend_dirs, store, aim) as evaluations:
         evaluations.check(bases, files)
         every = tasks(bases, files)
         outcomes = dict(zip(every, evaluations.all(every.values()), strict=True))
         made = ranked(outcomes, files, wanted, by, evaluations.one)
     return ChosenChips(chips=made, models=tuple(files), by=by)
+
+
+def _in_flight(outcome: PointOutcome) -> bool:
+    """Whether its frames were in flight."""
+    return any(each.period is not None for each in outcome.models.values())
+
+
+def _times(outcome: PointOutcome, models: Sequence[str]) -> dict[str, str]:
+    """The latency, and the period of frames in flight."""
+    names = [LATENCY, *([PERIOD] if _in_flight(outcome) else [])]
+    return {name: _value(name, outcome, models) for name in names}
 
 
 def _value(name: str, outcome: PointOutcome, models: Sequence[str]) -> str:

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from attrs import evolve
+
 from target_arch.explore.choose import chip_of
 from target_arch.explore.content import program_digest
 from target_arch.explore.evaluate import PointTask
@@ -11,12 +13,22 @@ from target_arch.explore.search import evaluated
 from target_arch.explore.space import BaseChip
 from target_arch.explore.stores import open_store
 from target_arch.explore.workers import LocalWorkers
+from target_arch.plan.objective import Objective
 
 
 class Evaluations:
-    """So many processes, as long as the context is. Outcomes go into the store, if there is one."""
+    """So many processes, as long as the context is. Outcomes go into the store, if there is one. Placement
+    has the objective, whatever a task says.
+    """
 
-    def __init__(self, count: int, folders: Sequence[str | Path], store: str | Path | None) -> None:
+    def __init__(
+        self,
+        count: int,
+        folders: Sequence[str | Path],
+        store: str | Path | None,
+        objective: Objective = Objective.LATENCY,
+    ) -> None:
+        self._objective = objective
         found = tuple(map(Path, folders))
         self._workers = LocalWorkers[str](count, found)
         self._program = program_digest(found)
@@ -35,7 +47,8 @@ class Evaluations:
 
     def all(self, tasks: Iterable[PointTask]) -> list[PointOutcome]:
         """The outcomes, in the order of the tasks."""
-        return evaluated(tasks, self._workers, self._program, self._store)
+        asked = (evolve(task, objective=self._objective) for task in tasks)
+        return evaluated(asked, self._workers, self._program, self._store)
 
     def one(self, task: PointTask) -> PointOutcome:
         """The outcome of one task."""

@@ -5,11 +5,12 @@ Tests: `tests/explore/test_fit.py`.
 
 from collections.abc import Iterable, Sequence
 
-from target_arch.diagnostics import Diagnostic, DiagnosticError, name_hint
-from target_arch.explore.measures import measure, measures, precisely
+from target_arch.diagnostics import Diagnostic, DiagnosticError, name_hint, refusal
+from target_arch.explore.measures import PERIOD, measure, measures, precisely
 from target_arch.explore.outcome import PointOutcome
 from target_arch.explore.space import Limit
 from target_arch.explore.summary import first_line
+from target_arch.plan.objective import Objective
 from target_arch.soc.faults import Fault
 
 _PLACE = "limits"
@@ -42,6 +43,19 @@ def _limit(
     most = known.kind.read((name,), value, faults)
     wrong += [Diagnostic(rule=f.rule, place=_PLACE, message=f.message, hint=f.hint) for f in faults]
     return None if most is None else Limit(measure=name, most=float(most), shown=value)
+
+
+def objective_for(names: Iterable[str], models: Sequence[str]) -> Objective:
+    """The objective of placement where these measures are asked for: throughput for a period, which frames in
+    flight have, else latency. Raises DiagnosticError for a period of several models.
+    """
+    known = (measure(name, models) for name in names)
+    if not any(each is not None and each.what == PERIOD for each in known):
+        return Objective.LATENCY
+    if len(models) > 1:
+        said = "a period is that of frames in flight of one model, here are several"
+        raise refusal("no-frames", _PLACE, said, "name one model")
+    return Objective.THROUGHPUT
 
 
 def shortcoming(outcome: PointOutcome, wanted: Iterable[Limit], models: Sequence[str]) -> str | None:

@@ -11,7 +11,8 @@ from target_arch.explore.bases import base_chip
 from target_arch.explore.evaluate import PointTask
 from target_arch.explore.fit import Fit, fit, shrinkables
 from target_arch.explore.outcome import PointOutcome, Status
-from target_arch.explore.wishes import limits
+from target_arch.explore.wishes import limits, objective_for
+from target_arch.plan.objective import Objective
 from target_arch.soc.files.soc_file import parse_soc
 from tests.explore.in_process import fits
 
@@ -102,3 +103,14 @@ def test_what_is_no_limit(text: str, said: str) -> None:
     with pytest.raises(DiagnosticError) as caught:
         limits([text], ["digits"], ["sram"])
     assert str(caught.value) == said
+
+
+def test_a_period_has_frames_in_flight() -> None:
+    assert objective_for(["latency", "bytes.sram"], ["digits"]) is Objective.LATENCY
+    assert objective_for(["latency", "period"], ["digits"]) is Objective.THROUGHPUT
+    with pytest.raises(DiagnosticError) as caught:
+        objective_for(["a.period"], ["a", "b"])
+    assert str(caught.value) == (
+        "limits: error: a period is that of frames in flight of one model, here are several [no-frames]\n"
+        "hint: name one model"
+    )
