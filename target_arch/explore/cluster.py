@@ -34,6 +34,8 @@ TRIES = 2
 """How often Dask is asked for a point. It gives up after its fourth worker that ended, and counts for it also
 those in which the point only waited.
 """
+LOSSES = 30
+"""How often a point is asked for again since the files that it needs went with all workers that had them."""
 _TIMEOUT = 30
 
 
@@ -89,10 +91,19 @@ class _Asked:
     id: str
     task: PointTask
     tries: int = 1
+    losses: int = 0
 
     @property
     def key(self) -> str:
-        return f"target_arch-{self.id}-{self.tries}"
+        return f"target_arch-{self.id}-{self.tries}-{self.losses}"
+
+    def after_deaths(self) -> "_Asked | None":
+        """The next try after Dask has given up; None where this was the last."""
+        return evolve(self, tries=self.tries + 1) if self.tries < TRIES else None
+
+    def after_loss(self) -> "_Asked | None":
+        """The same try after its files were lost; None where that was once too often."""
+        return evolve(self, losses=self.losses + 1) if self.losses < LOSSES else None
 
 
 class DaskWorkers:
@@ -148,8 +159,10 @@ class DaskWorkers:
             one = asked.pop(future.key)
             with self._connected():
                 answer = self._outcome(future)
-                if answer is None and one.tries < TRIES:
-                    done.add(self._again(one, asked))
+                again = one.after_loss() if future.cancelled() else one.after_deaths()
+                if answer is None and again is not None:
+                    self._contents.clear()
+                    done.add(self._ask(again, asked))
                     continue
             yield one.id, answer or _died(future)
             with self._connected():
@@ -178,11 +191,6 @@ class DaskWorkers:
         future = self._client.submit(evaluate, sent, contents, key=one.key, pure=True)
         asked[future.key] = one
         return future
-
-    def _again(self, one: "_Asked", asked: dict[str, "_Asked"]) -> Any:
-        """Ask once more, with files that are sent again: those who had them may be gone."""
-        self._contents.clear()
-        return self._ask(evolve(one, tries=one.tries + 1), asked)
 
     def _outcome(self, future: Any) -> PointOutcome | None:
         """The end of a future; None where the workers of its point ended, or all that had its files. Raises
