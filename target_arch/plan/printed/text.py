@@ -150,7 +150,7 @@ def simulated_run(
     before += f"; {duration(value.copied)} with all constants copied" if value.copied else ""
     said = f"{_bounds(value) if lowered else ''}{_busy(value)}{before}{alone}; {value.overlap}"
     within = "" if costs is None else interval(costs)
-    placed = "" if facts is None else _placed(facts)
+    placed = "" if facts is None else _placed(facts, value.makespan)
     origin = "" if costs is None else costs_used(costs)
     return f"{name}: {duration(value.makespan)}{within}{said}{placed}\n{origin}"
 
@@ -203,18 +203,21 @@ def _busy(value: Execution) -> str:
     return f"; {value.busy:.2f} of {value.instances} instances busy on average"
 
 
-def _placed(facts: PlacementFacts) -> str:
+def _placed(facts: PlacementFacts, makespan: float) -> str:
     energy = f"; energy of operators ({facts.metered}): {facts.energy * 1e6:.3g} uJ" if facts.metered else ""
-    return f"; placement found by {facts.method}{_before(facts)}{energy}{_objective(facts.objective)}"
+    aim = _objective(facts.objective, makespan)
+    return f"; placement found by {facts.method}{_before(facts)}{energy}{aim}"
 
 
-def _objective(value: ObjectiveFacts | None) -> str:
+def _objective(value: ObjectiveFacts | None, makespan: float) -> str:
     """The result of a search for another objective than a short run, and its gap to the bound; the limit of
-    time.
+    time, and by how much a run misses it.
     """
     if value is None:
         return ""
     limit = "" if value.within is None else f"; to take {duration(value.within)} at most"
+    if value.within is not None and makespan > value.within:
+        limit += f", which a run misses by {duration(makespan - value.within)}"
     above = _above(value.value, value.bound)
     if value.objective is Objective.ENERGY:
         in_time = "" if value.within is None else " in time"

@@ -41,6 +41,14 @@ def test_partition_prints_a_reason_for_every_operator(capsys: pytest.CaptureFixt
     assert out.splitlines()[-1].startswith("expected run, before lowering: ")
 
 
+def test_a_limit_that_a_run_misses_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    _, missed, _ = call(capsys, "partition", DIGITS, "--soc", "zynq_edge", "--within", "100us")
+    assert "expected run, before lowering: 123 us; " in missed
+    assert missed.endswith("; to take 100 us at most, which a run misses by 22.8 us\n")
+    _, kept, _ = call(capsys, "partition", DIGITS, "--soc", "zynq_edge", "--within", "1ms")
+    assert kept.endswith("; to take 1 ms at most\n")
+
+
 def test_partitions_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = call(capsys, "partition", DIGITS, "--soc", "zynq_edge", "--format=json")
     assert code == 0
