@@ -14,6 +14,7 @@ from target_arch.backends.plain_c.kernels import (
     integers,
     matmul,
     parts,
+    places,
     products,
     real_depthwise,
     real_functions,
@@ -37,6 +38,8 @@ _UNWEIGHTED: Mapping[Driver | None, Callable[[Operator, Model], Made]] = {
     Driver.REAL_NORM: real_norms.made,
     Driver.MATMUL: matmul.made,
     Driver.CONVERSION: conversions.made,
+    Driver.SUM: places.made,
+    Driver.MUL: places.made,
 }
 """The calls of kernels that have nothing to pack."""
 

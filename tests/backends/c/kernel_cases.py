@@ -288,11 +288,12 @@ def sum_cases(rng: np.random.Generator, layout: WeightLayout) -> Iterator[Case]:
             made=products.made(first.operators[0], first, layout, 0, added),
             inputs=(x,),
             others=(other,),
-            expected=_added(model, (other, value) if side else (value, other), dtype),
+            expected=added(model, (other, value) if side else (value, other), dtype),
         )
 
 
-def _added(model: Model, values: tuple[Array, Array], dtype: str) -> Array:
+def added(model: Model, values: tuple[Array, Array], dtype: str) -> Array:
+    """The sum or difference that a model of one has of these values."""
     p = arithmetic.addition(model.operators[0], model)
     pairs = zip(values[0].ravel().tolist(), values[1].ravel().tolist(), strict=True)
     return np.array([p.apply(*pair) for pair in pairs]).astype(dtype).reshape(values[0].shape)

@@ -28,6 +28,7 @@ from tests.backends.c.kernel_cases import (
 )
 from tests.backends.c.kernel_program import FLAGS, NATIVE, Case, mismatches, program
 from tests.backends.c.part_cases import part_cases, real_part_cases
+from tests.backends.c.place_cases import place_cases
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +45,7 @@ def cases() -> list[Case]:
         *part_cases(rng, PAIRS),
         *integer_cases(rng, PAIRS),
         *conversion_cases(rng),
+        *place_cases(rng),
         *real_part_cases(rng),
         *real_cases(rng, [*shapes, *LONG]),
         *real_depthwise_cases(rng, shapes),

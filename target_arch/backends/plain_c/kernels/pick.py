@@ -17,6 +17,7 @@ from target_arch.backends.plain_c.kernels import (
     integers,
     matmul,
     parts,
+    places,
     products,
     real_depthwise,
     real_functions,
@@ -54,6 +55,7 @@ class Driver(StrEnum):
     REAL_NORM = "f32_norms"
     MATMUL = "s8_matmul"
     CONVERSION = "s8_convert"
+    MUL = "s8_mul"
     SUM = "s8_add"
     REAL_SUM = "f32_conv2d before it"
     REAL_DEPTHWISE_SUM = "f32_depthwise before it"
@@ -104,6 +106,8 @@ def predicted(operator: Operator, model: Model, isa: InstructionSet, goal: Goal 
         first = pick(before, operator, model, isa, goal)
         if first.kernel is not None:
             return _sum(operator, model, first)
+        reason = f"no kernel for {operator.kind}"
+        return Pick(kernel=None, form=form_of(isa), work=defined(operator, model), reason=reason)
     after = model.readers.get(operator.output)
     joined = after is not None and _before(after, model) is operator
     return pick(operator, after if joined else None, model, isa, goal)
@@ -212,13 +216,21 @@ def _unweighted(operator: Operator, model: Model, isa: InstructionSet, goal: Goa
         work = {} if reason else integers.work(operator, model, layout, form.tile)
         return reason or Pick(kernel=Driver.INTEGERS, form=form, work=work)
     if isa in _X86_FORMS and goal is not Goal.SIZE:
-        if real_norms.refusal(operator, model) is None:
-            return Pick(kernel=Driver.REAL_NORM, form=form, work=real_norms.work(operator, model))
-        if conversions.refusal(operator, model) is None:
-            return Pick(kernel=Driver.CONVERSION, form=form, work=defined(operator, model))
-        reason = matmul.refusal(operator, model)
-        return reason or Pick(kernel=Driver.MATMUL, form=form, work=matmul.work(operator, model))
+        return _of_x86(operator, model, form)
     return f"no kernel for {operator.kind}"
+
+
+def _of_x86(operator: Operator, model: Model, form: KernelForm) -> Pick | str:
+    """The kernels that have a form for x86-64 and none for other instruction sets."""
+    if real_norms.refusal(operator, model) is None:
+        return Pick(kernel=Driver.REAL_NORM, form=form, work=real_norms.work(operator, model))
+    if conversions.refusal(operator, model) is None:
+        return Pick(kernel=Driver.CONVERSION, form=form, work=defined(operator, model))
+    if places.refusal(operator, model) is None:
+        kernel = Driver.MUL if operator.kind is OperatorKind.MUL else Driver.SUM
+        return Pick(kernel=kernel, form=form, work=defined(operator, model))
+    reason = matmul.refusal(operator, model)
+    return reason or Pick(kernel=Driver.MATMUL, form=form, work=matmul.work(operator, model))
 
 
 def _sum(operator: Operator, model: Model, before: Pick) -> Pick:

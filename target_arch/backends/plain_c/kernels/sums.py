@@ -37,7 +37,7 @@ def sum_after(operator: Operator, value: str, model: Model) -> Sum | None:
     """
     if operator.kind not in (OperatorKind.ADD, OperatorKind.SUB) or operator.arithmetic not in INTEGERS:
         return None
-    tensors = [model.tensors[name] for name in (*operator.inputs, operator.output)]
+    tensors = [model.tensors[name] for name in (*operator.inputs, *operator.constants, operator.output)]
     if any(tensor.dtype not in _STORED or tensor.quantization is None for tensor in tensors):
         return None
     p = addition(operator, model)
