@@ -143,6 +143,10 @@
   predicate valid_steps(ta_bundle *b, ta_soc *s, ta_port *p, integer count) =
     \forall integer i; 0 <= i < count ==> valid_step(b, s, p, i);
 
+  // A step that completes a value of the timeline.
+  predicate is_on(ta_step *step, integer timeline) =
+    step->event.timeline == timeline && 0 <= step->kind < TA_STEP_WAIT;
+
   // What ta_validate promises.
   predicate valid_tables(ta_bundle *b, ta_soc *s, ta_port *p) =
     p->open != \null && p->close != \null && valid_soc(s) && there(b) && valid_arenas(b, s, b->arena_count) &&

@@ -1,5 +1,6 @@
 """Executions of one reader in a process of its own, which may die: each number is one mutant."""
 
+import gc
 import os
 import resource
 import select
@@ -107,6 +108,8 @@ def _child(reader: Reader, seeds: Sequence[bytes], numbers: range, shared: mmap,
         with TemporaryDirectory(dir=_memory_folder()) as name:
             for content in seeds[:: max(len(seeds) // _WARM, 1)]:  # imports, which are not what is measured
                 reader.accepts(content, Path(name))
+            gc.collect()
+            gc.freeze()  # what libraries keep, which a reader that collects garbage would look through
             _limit_memory()
             for number in numbers:
                 _put(shared, 0, number)

@@ -42,12 +42,24 @@ static ta_status invalidate_target(const ta_runtime *rt, const ta_copy *copy)
 }
 
 /* The step that completes the next unsettled value of the timeline. It exists: it was issued. */
+/*@ requires \valid_read(rt) && there(rt->bundle) && timeline < TA_MAX_TIMELINES;
+    assigns \result \from rt->progress[timeline].cursor;
+    ensures \result < rt->bundle->step_count;
+    ensures rt->bundle->steps[\result].event.timeline == timeline;
+    ensures TA_STEP_COPY <= rt->bundle->steps[\result].kind <= TA_STEP_DISPATCH; */
 static uint32_t next_on(const ta_runtime *rt, uint32_t timeline)
 {
     uint32_t step = rt->progress[timeline].cursor;
+    /* Not proved here: the tables are valid, and since ta_validate counts the events of each timeline, what was issued
+     * and is not settled is behind the cursor. */
+    //@ admit valid_steps(rt->bundle, rt->soc, rt->port, rt->bundle->step_count);
+    //@ admit \exists integer k; step <= k < rt->bundle->step_count && is_on(rt->bundle->steps + k, timeline);
+    /*@ loop invariant \exists integer k; step <= k < rt->bundle->step_count && is_on(rt->bundle->steps + k, timeline);
+        loop assigns step; loop variant rt->bundle->step_count - step; */
     while (rt->bundle->steps[step].event.timeline != timeline ||
            rt->bundle->steps[step].kind >= (uint32_t)TA_STEP_WAIT) /* or a FILL */
         step++;
+    //@ assert valid_step(rt->bundle, rt->soc, rt->port, step);
     return step;
 }
 

@@ -3,8 +3,8 @@
 
 /*@ requires \valid_read(bundle);
     requires \valid_read(bundle->arenas + (0 .. bundle->arena_count - 1));
-    requires \forall integer i; 0 <= i < bundle->arena_count ==> bundle->arenas[i].lent != \null ==>
-      \valid_read(bundle->arenas[i].lent) && \valid_read(bundle->arenas[i].lent->start);
+    requires where.arena < bundle->arena_count ==> bundle->arenas[where.arena].lent != \null ==>
+      \valid_read(bundle->arenas[where.arena].lent) && \valid_read(bundle->arenas[where.arena].lent->start);
     assigns \nothing;
     ensures where.arena >= bundle->arena_count ==> \result == \null;
     ensures where.arena < bundle->arena_count && where.offset >= bundle->arenas[where.arena].bytes ==>

@@ -61,10 +61,10 @@ class SpaceFormulas:
     def _where(self, values: Mapping[str, Any]) -> tuple[Formula, ...]:
         stated = values.get("where", [])
         texts = OneOrMore().read(("where",), stated, self.draft.faults) if stated else ()
-        places: list[Path] = (
-            [("where",)] if isinstance(stated, str) else [("where", n) for n in range(len(texts or ()))]
-        )
-        read = [self._formula(place, text) for place, text in zip(places, texts or (), strict=True)]
+        read = [
+            self._formula(("where",) if isinstance(stated, str) else ("where", number), text)
+            for number, text in enumerate(texts or ())
+        ]
         return tuple(good for good in read if good is not None)
 
     def _formula(self, place: Path, text: str) -> Formula | None:

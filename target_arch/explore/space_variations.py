@@ -88,7 +88,7 @@ class SpaceVariations:
             self.kind((*path, "key", number) if several else (*path, "key"), key)
             for number, key in enumerate(keys)
         ]
-        if None in kinds:
+        if None in kinds or not kinds:
             return None
         return self._settled(path, name, tuple(key_path(key) or () for key in keys), kinds[0], table)
 

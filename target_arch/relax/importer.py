@@ -79,8 +79,18 @@ def import_model(
     program of the model, before composites are looked for. Raises DiagnosticError, see above.
     """
     path = Path(path)
-    checked = _checked(path)
-    imported = _imported(path, checked, shapes, foreign, passes)
+    imported = _imported(path, _checked(path), shapes, foreign, passes)
+    return model_of(path, imported, name, patterns, states)
+
+
+def model_of(
+    path: Path,
+    imported: Imported,
+    name: str | None = None,
+    patterns: tuple[Pattern, ...] | None = None,
+    states: Mapping[str, str] = NO_STATES,
+) -> tuple[Model, RelaxProgram]:
+    """As `import_model`, of what the reader of a file made."""
     wanted = standard_patterns() if patterns is None else patterns
     pairs = (*imported.states, *asked_states(path, imported, states))
     return find_operators(

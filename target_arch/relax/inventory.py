@@ -3,7 +3,8 @@
 Tests: `tests/cli/commands/test_operators.py`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 from attrs import frozen
@@ -11,8 +12,9 @@ from attrs import frozen
 from target_arch.backend.operators import Foreign, no_libraries
 from target_arch.diagnostics import DiagnosticError
 from target_arch.plan.inputs.shapes import AS_IN_FILE, InputShapes
+from target_arch.plan.model import Model
 from target_arch.plan.opaque import OpaqueShare, opaque_share
-from target_arch.relax.importer import import_model, model_kind
+from target_arch.relax.importer import import_model, model_kind, model_of
 from target_arch.relax.ir.errors import UnsupportedOperatorsError
 
 Named = Iterable[tuple[str, str]]
@@ -47,9 +49,10 @@ def inventory(path: Path, shapes: InputShapes = AS_IN_FILE, foreign: Foreign = n
     Raises DiagnosticError where they cannot be read.
     """
     places: dict[str, list[str]] = {}
-    for name, place in _named(path, shapes, foreign):
+    named, outcome = _read(path, shapes, foreign)
+    for name, place in named:
         places.setdefault(name, []).append(place)
-    refusal, opaque = _outcome(path, shapes, foreign)
+    refusal, opaque = _outcome(outcome)
     reasons = refusal.reasons if isinstance(refusal, UnsupportedOperatorsError) else {}
     uses = [
         OperatorUse(name=name, count=len(found), first=found[0], reason=reasons.get(name))
@@ -59,27 +62,37 @@ def inventory(path: Path, shapes: InputShapes = AS_IN_FILE, foreign: Foreign = n
 
 
 def _outcome(
-    path: Path, shapes: InputShapes, foreign: Foreign
+    imported: Callable[[], tuple[Model, object]],
 ) -> tuple[DiagnosticError, None] | tuple[None, OpaqueShare]:
     """The refusal that an import ends in, or the share of the model that it makes."""
     try:
-        model, _ = import_model(path, shapes=shapes, foreign=foreign)
+        model, _ = imported()
     except DiagnosticError as error:
         return error, None
     return None, opaque_share(model)
 
 
-def _named(path: Path, shapes: InputShapes, foreign: Foreign) -> Named:
-    """Read by the reader of the file's kind; only that reader is imported."""
+def _read(
+    path: Path, shapes: InputShapes, foreign: Foreign
+) -> tuple[Named, Callable[[], tuple[Model, object]]]:
+    """The operators of a model, and what imports it; an ONNX model is in normal form once for both."""
     kind, data = model_kind(path)
+    if kind != "onnx":
+        return _named(path, kind, data, shapes, foreign), partial(
+            import_model, path, shapes=shapes, foreign=foreign
+        )
+    from target_arch.relax.readers.onnx.reader import in_normal_form, named_nodes, of_normal_form
+
+    graph = in_normal_form(path, data, shapes, foreign)
+    return tuple(named_nodes(graph)), lambda: model_of(path, of_normal_form(path, graph, foreign))
+
+
+def _named(path: Path, kind: str, data: bytes, shapes: InputShapes, foreign: Foreign) -> Named:
+    """Read by the reader of the file's kind; only that reader is imported."""
     if kind == "tflite":
         from target_arch.relax.readers.tflite.reader import named_operators
 
         return named_operators(path, data, shapes)
-    if kind == "onnx":
-        from target_arch.relax.readers.onnx.reader import named_nodes
-
-        return named_nodes(path, data, shapes, foreign)
     if kind == "relax":
         from target_arch.relax.readers import relax_module
 

@@ -214,6 +214,16 @@ hint: there are""",
             "chips.toml:4:24: error: `price` is nothing that is measured [unknown-measure]",
         ),
         (
+            'where = ["tcm <= sram"]',
+            'where = ["tcm <= sram", 1]',
+            """chips.toml:5:25: error: `where[1]` must be a name, not an integer [wrong-type]""",
+        ),
+        (
+            'key = "memory.dsp_tcm.size"',
+            "key = []",
+            """chips.toml:9:7: error: `key` names nothing [empty-list]""",
+        ),
+        (
             'soc = "zynq_edge"',
             'soc = "zynq_egde"',
             "chips.toml:3:7: error: zynq_egde: cannot read a SoC file: no such file or directory [bad-base]",

@@ -22,6 +22,7 @@ from target_arch.relax.ir.macs import macs_per_output
 from target_arch.relax.ir.variables import variables_of
 from target_arch.relax.operators.rows import axes_of_call, kind_of_call
 from target_arch.relax.patterns.matcher import Draft, Matcher, operators_between
+from target_arch.relax.patterns.operands import operator_of
 
 _REPEATABLE = "dequantize"
 _CONVERSIONS = ("quantize", _REPEATABLE)
@@ -59,8 +60,9 @@ def _largest(graph: Graph, var: Any, by_root: dict[str, list[Matcher]]) -> Draft
     if call is None or graph.is_activation(var) is False:
         return None
     best, size = None, 0
+    operands = [operator_of(graph.bound.get(operand, operand)) for operand in call.args]
     for matcher in by_root.get(operator_name(call), ()):
-        draft = matcher.match(graph, var)
+        draft = matcher.match(graph, var, operator_of(call), operands)
         if draft is None:
             continue
         inside = tuple(operators_between(graph, var, draft.inputs))

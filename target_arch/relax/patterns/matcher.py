@@ -6,7 +6,7 @@ are the inside of the composite: no other operator may read them, except a `dequ
 repeated.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -19,9 +19,10 @@ from tvm.relax.dpl import DFPattern
 from target_arch.plan.model import Attribute, Quantization, VirtualDevice
 from target_arch.plan.operators.facts import Arithmetic, Facts
 from target_arch.plan.operators.kinds import OperatorKind, facts_of, kind_of
-from target_arch.relax.ir.graph import Graph, operator_name
+from target_arch.relax.ir.graph import Graph
 from target_arch.relax.ir.variables import variables_of
 from target_arch.relax.patterns.constants import Constant, constant_of, quantization_of
+from target_arch.relax.patterns.operands import Alternative, alternatives
 
 NHWC, NCHW = "NHWC", "NCHW"
 
@@ -109,11 +110,17 @@ class Matcher:
     def _depth(self) -> int:
         return _depth(self.pattern)
 
-    def match(self, graph: Graph, var: Any) -> Draft | None:
-        """The operator ending at this variable, None where there is none."""
-        call = graph.call(var)
-        if call is None or operator_name(call) not in self.roots:
+    @cached_property
+    def _alternatives(self) -> tuple[Alternative, ...]:
+        return alternatives(self.pattern)
+
+    def match(self, graph: Graph, var: Any, operator: str, operands: Sequence[str]) -> Draft | None:
+        """The operator ending at this variable, None where there is none. It is bound to a call of `operator`
+        on results of the operators `operands`, as `operator_of` names them.
+        """
+        if not any(one.may_be(operator, operands) for one in self._alternatives):
             return None
+        call = graph.bound[var]
         found = self.pattern.extract_matched_expr(call, graph.matchable.around(var, self._depth))
         if not found:
             return None

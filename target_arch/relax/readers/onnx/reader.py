@@ -24,9 +24,9 @@ from target_arch.relax.readers.source import Imported
 from target_arch.relax.readers.unsupported import unsupported
 
 
-def named_nodes(path: Path, data: bytes, wanted: InputShapes, foreign: Foreign) -> Iterator[tuple[str, str]]:
+def named_nodes(graph: OnnxGraph) -> Iterator[tuple[str, str]]:
     """The operators of a model in normal form, each with its name or that of its first output."""
-    for node in _graph(path, data, wanted, Known(foreign)).model.graph.node:
+    for node in graph.model.graph.node:
         if node.op_type == BOUNDED:
             continue
         yield node.op_type, node.name or node.output[0]
@@ -37,8 +37,12 @@ def read_onnx(path: Path, data: bytes, wanted: InputShapes, foreign: Foreign) ->
 
     Raises DiagnosticError, see `importer.py`.
     """
+    return of_normal_form(path, in_normal_form(path, data, wanted, foreign), foreign)
+
+
+def of_normal_form(path: Path, graph: OnnxGraph, foreign: Foreign) -> Imported:
+    """The Relax module of a graph in normal form, which it changes. Raises DiagnosticError."""
     known = Known(foreign)
-    graph = _graph(path, data, wanted, known)
     authors: dict[object, str] = {}
     in_file: dict[object, str] = {}
     bounds = with_counts(path, graph)
@@ -61,11 +65,11 @@ def read_onnx(path: Path, data: bytes, wanted: InputShapes, foreign: Foreign) ->
     return evolve(found, bounded=bounds.outputs)
 
 
-def _graph(path: Path, data: bytes, wanted: InputShapes, known: Known) -> OnnxGraph:
-    """The graph in normal form. Operators of domains that nothing here knows are refused before anything
-    else is asked for, since no shapes follow from them.
+def in_normal_form(path: Path, data: bytes, wanted: InputShapes, foreign: Foreign) -> OnnxGraph:
+    """The graph of a model in normal form. Operators of domains that nothing here knows are refused before
+    anything else is asked for, since no shapes follow from them.
     """
-    model = loaded(path, data)
+    known, model = Known(foreign), loaded(path, data)
     if wanted.cut:
         cut_onnx(path, model, wanted.cut)
     own = {(each.domain, each.name) for each in model.functions}
@@ -73,9 +77,9 @@ def _graph(path: Path, data: bytes, wanted: InputShapes, known: Known) -> OnnxGr
     try:
         return normal_form(path, model, wanted, known.takes)
     except DiagnosticError:
-        foreign = [
+        strange = [
             node for node in nodes if is_foreign(node.domain) and not known.takes(node.domain, node.op_type)
         ]
-        if not foreign:
+        if not strange:
             raise
-        raise unsupported(path, (unknown(node, {}) for node in foreign)) from None
+        raise unsupported(path, (unknown(node, {}) for node in strange)) from None

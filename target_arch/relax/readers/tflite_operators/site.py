@@ -7,6 +7,7 @@ import numpy as np
 import tflite
 from attrs import evolve, field, frozen
 from flatbuffers import flexbuffers
+from tvm.ir import GenericConst
 
 from target_arch.plan.model import Attribute, Quantization
 from target_arch.plan.operators.facts import Arithmetic
@@ -173,7 +174,7 @@ class TFLiteOperator(Site):
         """A call of a definition (`relax.definitions`) that gives the first output; arrays among the operands
         are its constants.
         """
-        given = tuple(constant(each) if isinstance(each, np.ndarray) else each for each in operands)
+        given = _expressions(operands)
         real = self.out.dtype.startswith("float")
         arithmetic = Arithmetic.FLOAT if real else Arithmetic.TFLITE
         return defined_call(name, given, self.out.shape, self.out.dtype, attributes, arithmetic)
@@ -184,7 +185,7 @@ class TFLiteOperator(Site):
         """A call of an operator of that kind that gives the first output; arrays are its constants, `grids`
         the quantizations of the operands and of the output.
         """
-        given = tuple(constant(each) if isinstance(each, np.ndarray) else each for each in operands)
+        given = _expressions(operands)
         real = self.out.dtype.startswith("float")
         arithmetic = Arithmetic.FLOAT if real else Arithmetic.TFLITE
         return defined_call(kind, given, self.out.shape, self.out.dtype, attributes, arithmetic, grids)
@@ -198,8 +199,16 @@ class TFLiteOperator(Site):
         **attributes: Attribute,
     ) -> Any:
         """The same with a result that is no tensor of the file."""
-        given = tuple(constant(each) if isinstance(each, np.ndarray) else each for each in operands)
+        given = _expressions(operands)
         return defined_call(name, given, shape, dtype, attributes, Arithmetic.TFLITE)
+
+
+def _expressions(operands: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Operands of an operator of ours, arrays as constants. NotConverted where all are constants."""
+    given = tuple(constant(each) if isinstance(each, np.ndarray) else each for each in operands)
+    if given and all(isinstance(each, GenericConst) for each in given):
+        raise NotConverted("all of its operands are constants")
+    return given
 
 
 Converter = Callable[[TFLiteOperator], Any]

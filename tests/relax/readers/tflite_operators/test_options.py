@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert: pip install 'target-arch[verify]'")
@@ -71,6 +72,18 @@ def test_windows_without_elements_are_refused(code: str, tmp_path: Path) -> None
     file.operator(code, [x], [y], ("Pool2DOptions", window))
     (reason,) = reasons(file.content(), tmp_path)
     assert reason == f"`{code}` once, at `t1`: a window of 2x0 in steps of 1x1"
+
+
+def test_an_operator_of_ours_without_an_activation_is_refused(tmp_path: Path) -> None:
+    file = TfliteFile()
+    x, y = (make((4,), "float32") for make in (file.input, file.output))
+    begin, size = file.numbers(1), file.numbers(2)
+    part = file.tensor((2,), "float32")
+    values = file.tensor((4,), "float32", data=np.ones(4, np.float32))
+    file.operator("SLICE", [values, begin, size], [part], ("SliceOptions", {}))
+    file.operator("CONCATENATION", [x, part], [y], ("ConcatenationOptions", {}))
+    said = "`SLICE` once, at `t4`: all of its operands are constants"
+    assert said in reasons(file.content(), tmp_path)
 
 
 def test_an_empty_range_is_refused(tmp_path: Path) -> None:

@@ -94,6 +94,8 @@ def replaced_by_bodies(graph: OnnxGraph, domain: str, bodies: Mapping[str, Calla
     whether they can, or raise NotConverted with the reason, which the graph then has. True where there were
     any.
     """
+    if all(node.domain != domain for node in graph.model.graph.node):
+        return False
     types, opset, read = graph.types(), opset_of(graph.model), _read(graph)
     nodes: list[Any] = []
     changed = False

@@ -13,6 +13,7 @@ from target_arch.relax.readers.onnx.rewriting.graph import (
     Array,
     OnnxGraph,
     TensorKind,
+    TensorKinds,
     array_of,
     opset_of,
     tensor_of,
@@ -70,7 +71,7 @@ class Walk:
     """
 
     graph: OnnxGraph
-    types: dict[str, TensorKind]
+    types: TensorKinds
     constants: dict[str, Any]
     marks: dict[str, Mark] = field(factory=dict)
     sizes: dict[str, Array] = field(factory=dict)

@@ -52,6 +52,8 @@ def _suppression(walk: Walk, node: Any) -> None:
     """Boxes that stay: up to as many of each class of an image as there are, or as may be."""
     name = node.output[0]
     boxes, scores = (walk.shape(node.input[index]) for index in (0, 1))
+    if len(boxes) != 3 or len(scores) != 3:
+        raise NotConverted("its boxes and scores must have three dimensions")
     most = walk.constant(node.input[2]) if len(node.input) > 2 and node.input[2] else np.zeros(1)
     largest = boxes[1] if most is None else min(boxes[1], int(most.reshape(-1)[0]))
     if largest < 1:

@@ -21,10 +21,11 @@ def clean(graph: OnnxGraph) -> bool:
 def _drop_empty(graph: OnnxGraph) -> None:
     """A concatenation reads no tensor without elements; of one tensor it is that."""
     types = graph.types()
-    empty = {name for name, kind in types.items() if kind.shape is not None and 0 in kind.shape}
     for node in graph.model.graph.node:
-        read = [name for name in node.input if name not in empty]
-        if node.op_type != "Concat" or not read or len(read) == len(node.input):
+        if node.op_type != "Concat":
+            continue
+        read = [name for name in node.input if name not in types or 0 not in (types[name].shape or ())]
+        if not read or len(read) == len(node.input):
             continue
         del node.input[:]
         node.input.extend(read)
@@ -41,7 +42,8 @@ def _drop_passing(graph: OnnxGraph) -> None:
     names: dict[str, str] = {}
     kept = []
     for node in graph.model.graph.node:
-        rename(node, names)
+        if names:
+            rename(node, names)
         if not _passes(node, constants):
             kept.append(node)
         elif node.output[0] not in outputs:
@@ -53,7 +55,7 @@ def _drop_passing(graph: OnnxGraph) -> None:
             names |= {old: node.output[0] for old, new in names.items() if new == node.input[0]} | given
         else:
             kept.append(node)
-    replace(graph.model.graph.node, kept)
+    _keep(graph, kept)
 
 
 def _passes(node: Any, constants: dict[str, Any]) -> bool:
@@ -72,5 +74,10 @@ def _drop_unread(graph: OnnxGraph) -> None:
         if any(name in read for name in node.output):
             read.update(reads(node))
             kept.append(node)
-    replace(graph.model.graph.node, kept[::-1])
+    _keep(graph, kept[::-1])
     graph.drop_constants(name for name in graph.constants() if name not in read)
+
+
+def _keep(graph: OnnxGraph, nodes: list[Any]) -> None:
+    if len(nodes) < len(graph.model.graph.node):
+        replace(graph.model.graph.node, nodes)

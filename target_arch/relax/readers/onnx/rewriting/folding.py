@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+from onnx import TensorProto
 from onnx.reference import ReferenceEvaluator
 
 from target_arch.relax.readers.onnx.rewriting.graph import (
@@ -103,6 +104,8 @@ class _Folding:
         kind = self._types.get(node.input[0])
         if kind is None or kind.shape is None or node.input[0] in self._unclear:
             return None
+        if kind.elements not in TensorProto.DataType.values() or not kind.elements:
+            return None  # which is refused later
         if node.op_type == "EyeLike" and prod(kind.shape) > _SMALL:
             return None
         stand_in = np.broadcast_to(

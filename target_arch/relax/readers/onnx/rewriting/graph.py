@@ -4,7 +4,7 @@ Large constants stand aside, so that passes which copy the model (all of ONNX's 
 such a constant is an input.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from math import prod
 from typing import Any
 
@@ -84,19 +84,17 @@ class OnnxGraph:
         for name in gone & self.aside.keys():
             del self.aside[name]
         kept = [value for value in self.model.graph.input if value.name not in gone]
-        replace(self.model.graph.input, kept)
+        if len(kept) < len(self.model.graph.input):
+            replace(self.model.graph.input, kept)
 
-    def types(self) -> dict[str, "TensorKind"]:
+    def types(self) -> "TensorKinds":
         """The element type and shape of every tensor, as far as they were inferred."""
         graph = self.model.graph
-        found = {
-            value.name: kind
-            for value in (*graph.input, *graph.value_info, *graph.output)
-            if (kind := TensorKind.of(value)) is not None
-        }
-        return found | {
-            value.name: TensorKind(value.data_type, tuple(value.dims)) for value in graph.initializer
-        }
+        declared = (*graph.input, *graph.value_info, *graph.output)
+        return TensorKinds(
+            {value.name: value for value in declared},
+            {value.name: TensorKind(value.data_type, tuple(value.dims)) for value in graph.initializer},
+        )
 
     def _keep_inputs(self) -> None:
         """Only the model's own inputs stay inputs."""
@@ -117,9 +115,14 @@ class TensorKind:
         if not value.type.HasField("tensor_type"):
             return None
         kind = value.type.tensor_type
-        if not kind.HasField("shape") or not all(extent.HasField("dim_value") for extent in kind.shape.dim):
+        if not kind.HasField("shape"):
             return cls(kind.elem_type, None)
-        return cls(kind.elem_type, tuple(extent.dim_value for extent in kind.shape.dim))
+        shape = []
+        for extent in kind.shape.dim:
+            if not extent.HasField("dim_value"):
+                return cls(kind.elem_type, None)
+            shape.append(extent.dim_value)
+        return cls(kind.elem_type, tuple(shape))
 
     @property
     def bytes(self) -> int:
@@ -131,6 +134,37 @@ class TensorKind:
     def __str__(self) -> str:
         name = TensorProto.DataType.Name(self.elements).lower()
         return f"{name}[{'?' if self.shape is None else ','.join(map(str, self.shape))}]"
+
+
+@define(eq=False)
+class TensorKinds(MutableMapping[str, TensorKind]):
+    """The kinds of tensors by name: of declared values, each read when it is asked for, and others, which
+    come first. The declarations may not change meanwhile.
+    """
+
+    _declared: dict[str, Any]
+    _others: dict[str, TensorKind | None]
+    """None for a declared value that is no tensor."""
+
+    def __getitem__(self, name: str) -> TensorKind:
+        if name not in self._others:
+            self._others[name] = TensorKind.of(self._declared[name])
+        kind = self._others[name]
+        if kind is None:
+            raise KeyError(name)
+        return kind
+
+    def __setitem__(self, name: str, kind: TensorKind) -> None:
+        self._others[name] = kind
+
+    def __delitem__(self, name: str) -> None:
+        self._others[name] = None
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self._declared | self._others if name in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 def replace(repeated: Any, values: Iterable[Any]) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 from onnx import helper
 
-from target_arch.relax.readers.onnx.rewriting.graph import OnnxGraph, TensorKind, replace
+from target_arch.relax.readers.onnx.rewriting.graph import OnnxGraph, TensorKind, TensorKinds, replace
 
 _MOST = 24
 """Operands of a concatenation. A kernel has 32, its result and scratch memory among them."""
@@ -20,7 +20,7 @@ def narrow_joins(graph: OnnxGraph) -> None:
     replace(graph.model.graph.node, nodes)
 
 
-def _parts(graph: OnnxGraph, node: Any, types: dict[str, TensorKind]) -> list[Any]:
+def _parts(graph: OnnxGraph, node: Any, types: TensorKinds) -> list[Any]:
     """The concatenations before one, whose operands become their results."""
     found: list[Any] = []
     while len(node.input) > _MOST:
@@ -31,9 +31,7 @@ def _parts(graph: OnnxGraph, node: Any, types: dict[str, TensorKind]) -> list[An
     return found
 
 
-def _joined(
-    graph: OnnxGraph, node: Any, operands: Any, types: dict[str, TensorKind], found: list[Any]
-) -> str:
+def _joined(graph: OnnxGraph, node: Any, operands: Any, types: TensorKinds, found: list[Any]) -> str:
     name = f"{node.output[0]}/part{len(found)}"
     axis = int(node.attribute[0].i)
     part = helper.make_node("Concat", list(operands), [name], name=name, axis=axis)
