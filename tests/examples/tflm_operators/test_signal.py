@@ -163,8 +163,8 @@ def test_others_are_refused(why: str, tmp_path: Path) -> None:
 
 def test_without_the_library_the_refusal_names_it(tmp_path: Path) -> None:
     assert reasons(window().content(), tmp_path) == [
-        "`SignalWindow` once, at `t1`: a custom operator that the library in `examples/tflm_operators` "
-        "reads, by `--backend-dir`"
+        "`SignalWindow` once, at `t1`: a custom operator that is read by the library in "
+        "`examples/tflm_operators`, given as a folder of backends"
     ]
 
 

@@ -17,5 +17,6 @@ _TFLITE_MICRO = ("CIRCULAR_BUFFER", "Signal", "TFLM_DECODE")
 def unknown(code: str) -> str:
     """Why a custom operator is refused that no library converts."""
     if code.startswith(_TFLITE_MICRO):
-        return "a custom operator that the library in `examples/tflm_operators` reads, by `--backend-dir`"
+        library = "the library in `examples/tflm_operators`, given as a folder of backends"
+        return f"a custom operator that is read by {library}"
     return "a custom operator"
