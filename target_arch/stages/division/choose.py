@@ -7,7 +7,10 @@ beside others; from then on, and for the best of them, the planner makes them th
 faster than the model undivided, or does not fit, is left.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
+from math import inf
+from operator import itemgetter
 
 from attrs import evolve, frozen
 
@@ -64,6 +67,7 @@ class _Choice:
         self._able = divisible(undivided.graph, setting.alignments, setting.soc)
         self._first = _Tried(division={}, lowered=undivided)
         self._seen: list[Division] = [{}]
+        self._asks = tries(len(undivided.model.operators))
 
     def best(self) -> Lowered:
         """The lowering that the search ends with."""
@@ -123,12 +127,28 @@ class _Choice:
         return best
 
     def _changed(self, division: Division, each: Divisible) -> Iterator[Mapping[str, Cut]]:
+        """The division with other shares of one operator. One that is whole gets those with which the run to
+        expect is shorter.
+        """
         id = each.operator.id
+        others = ({**division, id: cut} for cut in cuts(each, self._graphs.setting.soc))
         if id in division:
-            for cut in cuts(each, self._graphs.setting.soc):
-                if cut != division[id]:
-                    yield {**division, id: cut}
+            yield from (other for other in others if other != division)
             yield {name: cut for name, cut in division.items() if name != id}
+        else:
+            yield from self._shorter(division, others)
+
+    def _shorter(self, division: Division, others: Iterable[Division]) -> Iterator[Division]:
+        """Those of the other divisions with a shorter run to expect, the shortest first, as long as runs are
+        left to ask for.
+        """
+        asked = [*islice(others, self._asks)]
+        self._asks -= len(asked)
+        before = self._graphs.seconds(division) if asked else None
+        if before is not None:
+            runs = [(self._graphs.seconds(other) or inf, other) for other in asked]
+            worth = [each for each in runs if each[0] < before * (1 - GAIN)]
+            yield from (other for _, other in sorted(worth, key=itemgetter(0)))
 
 
 def _with_bound(lowered: Lowered, undivided: Lowered) -> Lowered:

@@ -2,13 +2,17 @@
 
 Items are taken as soon as their bytes are ready and memory allows it (`headroom`); first the item with the
 longest path to the end (as in HEFT, see `heft`). A copy begins when a channel is free, but before the host
-starts long work, all copies are queued that can run meanwhile. The host waits only if nothing else can begin.
+starts long work, all copies are queued that can run meanwhile.
+
+While the host computes, it begins nothing for others. An eager host waits only if nothing else can begin; a
+patient one also if something else will be ready before its work ends, and the longer of both paths to the end
+is shorter that way.
 
 Runs of one instance keep the order of the program, so placement decides their order.
 """
 
 import heapq
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from attrs import evolve, frozen
 
@@ -64,10 +68,16 @@ def _ranks(before: Sequence[tuple[int, ...]], takes: Sequence[int]) -> list[int]
     return ranks
 
 
-def list_order(work: PartialLowering, given: OrderProblem, held: Collection[str] = ()) -> Program:
-    """The program with its items in an order that overlaps. In `held` memories no buffer begins early."""
-    order = _Interleaver(given, Headroom(work.soc, given.program, held)).order()
-    return evolve(given.program, items=tuple(given.program.items[number] for number in order))
+def list_orders(work: PartialLowering, given: OrderProblem, held: Collection[str] = ()) -> Iterator[Program]:
+    """The program with its items in orders that overlap: that of an eager host and, where it differs, that of
+    a patient one. In `held` memories no buffer begins early.
+    """
+    for patient in (False, True):
+        interleaver = _Interleaver(given, Headroom(work.soc, given.program, held), patient=patient)
+        order = interleaver.order()
+        yield evolve(given.program, items=tuple(given.program.items[number] for number in order))
+        if not interleaver.hasty:
+            return
 
 
 def _takes(item: Item, times: Times) -> int:
@@ -83,8 +93,13 @@ def _where(item: Item, hosts: Collection[str]) -> str:
 
 
 class _Interleaver:
-    def __init__(self, given: OrderProblem, room: Headroom) -> None:
+    """Takes the items of a program. `hasty` says whether the host has begun work for which a patient one
+    would have waited.
+    """
+
+    def __init__(self, given: OrderProblem, room: Headroom, *, patient: bool) -> None:
         self._given, self._room = given, room
+        self._patient, self.hasty = patient, False
         count = len(given.takes)
         self._after: list[list[int]] = [[] for _ in range(count)]
         for number, before in enumerate(given.before):
@@ -145,6 +160,10 @@ class _Interleaver:
     def _begin_on_host(self) -> bool:
         ready = self._ready.get(HOST)
         while ready:
+            if (self._patient or not self.hasty) and self._is_better_later(ready[0][1]):
+                if self._patient:
+                    return False
+                self.hasty = True
             number = heapq.heappop(ready)[1]
             if self._refused(number):
                 continue
@@ -153,9 +172,20 @@ class _Interleaver:
             return True
         return False
 
+    def _is_better_later(self, number: int) -> bool:
+        """Whether everything ends sooner if the host first waits for an item that others take over, as far as
+        the longest paths tell.
+        """
+        now, takes, ranks = self._clock.now, self._given.takes[number], self._given.ranks
+        return any(
+            time + max(ranks[other], ranks[number]) < now + max(ranks[number], takes + ranks[other])
+            for time, _, other in self._later
+            if time < now + takes and self._given.where[other] != HOST
+        )
+
     def _advance(self) -> None:
         """Advance the host's time until another item can begin."""
-        busy = [self._clock.free(where) for where, ready in self._ready.items() if ready]
+        busy = [self._clock.free(where) for where, ready in self._ready.items() if ready and where != HOST]
         self._clock.wait_until(min((*busy, *(entry[0] for entry in self._later[:1]))))
 
     def _take(self, number: int) -> bool:

@@ -6,7 +6,7 @@ both, then for the other. If both overflow, no buffer begins early in the memory
 not help either, the fitted steps stay. So overlap never costs capacity.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from attrs import evolve, frozen
 
@@ -23,7 +23,7 @@ from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.program.program import Program
 from target_arch.stages.steps.cut_copies import cut_copies
 from target_arch.stages.steps.fit import Fitted
-from target_arch.stages.steps.list_order import OrderProblem, list_order, problem
+from target_arch.stages.steps.list_order import OrderProblem, list_orders, problem
 from target_arch.stages.steps.order import steps_of
 from target_arch.stages.steps.simulation.bounds import order_bound
 from target_arch.stages.steps.simulation.division import division_bound
@@ -86,10 +86,12 @@ def _faster(
     alone: _Run,
 ) -> list[_Run]:
     """The runs that overlap and are faster than one partition after the other, the fastest first; the last is
-    that of the program as it is, so its refusal tells what is full.
+    that of the program as it is with an eager host, so its refusal tells what is full.
     """
-    plain, *others = (_run(work, _steps(work, homes, each, times, held), times) for each in given)
-    better = [run for run in others if run.makespan < plain.makespan]
+    plain, *others = (
+        _run(work, steps, times) for each in given for steps in _orders(work, homes, each, times, held)
+    )
+    better = sorted((run for run in others if run.makespan < plain.makespan), key=lambda run: run.makespan)
     return [run for run in (*better, plain) if run.makespan < alone.makespan]
 
 
@@ -104,13 +106,14 @@ def fastest(work: PartialLowering, program: Program, homes: TensorHomes, times: 
     return _execution(work, times, alone, alone, _instead(()))
 
 
-def _steps(
+def _orders(
     work: PartialLowering, homes: TensorHomes, given: OrderProblem, times: Times, held: Sequence[Arena]
-) -> StepOrder:
-    """The steps in an order that overlaps."""
+) -> Iterator[StepOrder]:
+    """The steps in orders that overlap."""
     memories = tuple(arena.memory for arena in held if arena.shareable)
     drained = evolve(homes, drained=memories)
-    return steps_of(work, list_order(work, given, memories), drained, times, crowded=True)
+    for program in list_orders(work, given, memories):
+        yield steps_of(work, program, drained, times, crowded=True)
 
 
 def _run(work: PartialLowering, steps: StepOrder, times: Times) -> _Run:

@@ -16,7 +16,7 @@ from target_arch.stages.program.items import Transfer
 from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.steps.cut_copies import cut_copies
 from target_arch.stages.steps.fit import fit_memory
-from target_arch.stages.steps.list_order import list_order, problem
+from target_arch.stages.steps.list_order import list_orders, problem
 from target_arch.stages.steps.order import steps_of
 from target_arch.stages.steps.overlap import overlapped
 from target_arch.stages.steps.simulation.replay import replay
@@ -55,7 +55,7 @@ def test_pieces_carry_the_same_bytes_and_no_run_is_slower(
         return
     settled, times = fit_memory(work), Times(work)
     found = overlapped(work, settled)
-    plain = list_order(work, problem(work, settled.program, times))
+    plain, *_ = list_orders(work, problem(work, settled.program, times))
     uncut = replay(steps_of(work, plain, settled.homes, times, crowded=True), times, "host").makespan
     alone = replay(settled.steps, times, "host").makespan
     assert found.execution is not None

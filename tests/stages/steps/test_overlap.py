@@ -150,6 +150,17 @@ def test_weights_of_the_next_layer_come_while_this_one_computes() -> None:
     assert beside(found.spans, "a", "p1.l_b.w")
 
 
+def test_the_host_waits_to_start_others_before_it_computes_for_long() -> None:
+    rows = (
+        ("long", "relu", ("x",), 1024),
+        ("a", "conv", ("x",), 1024),
+        ("b", "soft", ("a",), 1024),
+        ("end", "relu", ("long", "b"), 1024),
+    )
+    found = executed(lowered(chips.model(*rows, inputs={"x": 1024}, weights=64), chips.EDGE))
+    assert beside(found.spans, "long", "b")
+
+
 def test_what_fits_one_after_the_other_only_runs_so_and_says_why() -> None:
     """Each layer takes the whole memory of the engine."""
     model = chips.model(
