@@ -93,7 +93,7 @@ def _where(item: Item, hosts: Collection[str]) -> str:
 
 
 class _Interleaver:
-    """Takes the items of a program. `hasty` says whether the host has begun work for which a patient one
+    """An order in which items are taken. `hasty` says whether the host has begun work for which a patient one
     would have waited.
     """
 
