@@ -139,7 +139,7 @@ class _Choice:
             yield from self._shorter(division, others)
 
     def _shorter(self, division: Division, others: Iterable[Division]) -> Iterator[Division]:
-        """Those of the other divisions with a shorter run to expect, the shortest first, as long as runs are
+        """The other divisions with a shorter run to expect, the shortest first, as long as runs are
         left to ask for.
         """
         asked = [*islice(others, self._asks)]
