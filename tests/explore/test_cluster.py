@@ -1,7 +1,5 @@
 """Workers of a Dask scheduler: the same outcomes, models by content, and what is wrong with a cluster."""
 
-import os
-import signal
 from pathlib import Path
 
 import pytest
@@ -88,24 +86,3 @@ def test_a_scheduler_that_ends(tmp_path: Path) -> None:
         assert search.computed == 4 - kept
     evaluate = Evaluator(PlugIns.discover(()))
     assert search.exploration().outcomes == {p: evaluate(point_task(made, p)) for p in made.points()}
-
-
-@pytest.mark.slow
-def test_workers_that_are_killed(tmp_path: Path) -> None:
-    """All are, with the models that they had, after every outcome: these are still those of one process."""
-    made, program = read_space(space_file(tmp_path)), program_digest(())
-    evaluate = Evaluator(PlugIns.discover(()))
-    expected = {point: evaluate(point_task(made, point)) for point in made.points()}
-    with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
-        DaskWorkers(cluster.scheduler_address, program) as workers,
-    ):
-
-        def kill(done: int, every: int) -> None:
-            for pid in [nanny.pid for nanny in cluster.workers.values() if nanny.pid is not None]:
-                os.kill(pid, signal.SIGKILL)
-
-        search = SpaceSearch(made, workers, program)
-        search.said = kill
-        assert search.whole().outcomes == expected
-    assert search.computed == len(expected)
