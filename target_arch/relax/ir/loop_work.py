@@ -14,6 +14,8 @@ from tvm.ir.prim.expr import BinaryOpExpr, CmpExpr, LogicalExpr
 
 _REAL, _FUNCTION = 2, 60
 """Operations that one of floats counts as, and a call of a function of floats, as of `exp`."""
+TURNS = "turns"
+"""The attribute of a statement whose one loop turns so often on average, which its extent does not say."""
 _OPERATION = (BinaryOpExpr, CmpExpr, LogicalExpr, tirx.Not, tirx.Select, ir.TensorLoad)
 
 
@@ -29,22 +31,25 @@ class LoopWork:
 
 def loop_work(function: Any) -> LoopWork:
     """The work of one call. A loop that ends on a condition counts as one turn, one whose extent depends on
-    another loop as its longest.
+    another loop as its longest; one inside of an attribute `TURNS` as that says.
     """
-    products = operations = 0
+    products = operations = 0.0
     for turns, store in _stores(function.body, 1, sym.Analyzer()):
         if _adds_a_product(store):
             products += turns
         else:
             operations += turns * (1 + _operations(store.value))
-    return LoopWork(products=products, operations=operations)
+    return LoopWork(products=round(products), operations=round(operations))
 
 
-def _stores(statement: Any, turns: int, analyzer: Any) -> Iterator[tuple[int, Any]]:
+def _stores(statement: Any, turns: float, analyzer: Any) -> Iterator[tuple[float, Any]]:
     """Every store, and how often it is executed."""
     match statement:
         case tirx.BufferStore():
             yield turns, statement
+        case tirx.AttrStmt() if statement.attr_key == TURNS:
+            loop = statement.body
+            yield from _stores(loop.body, turns * float(statement.value.value), analyzer)
         case tirx.For():
             analyzer.bind(statement.loop_var, ir.Range.from_min_extent(statement.min, statement.extent))
             longest = int(analyzer.const_int_bound(statement.extent).max_value)

@@ -6,9 +6,11 @@ A tree is a loop over tables, without recursion; the order of additions is that 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from tvm import tirx
 from tvm.script.ir_builder import tirx as ib
 
+from target_arch.relax.ir.loop_work import TURNS
 from target_arch.relax.onnx_operators.node import Converter, Node, converter
 from target_arch.relax.site import local
 
@@ -28,6 +30,7 @@ def _forest(node: Node) -> Any:
     aggregate = node.text("aggregate", "SUM", ("SUM", "AVERAGE", "MIN", "MAX"))
     modes = [int(each) for each in node.constant(3, "modes")]  # type: ignore[union-attr]
     inner, trees = node.shape(1)[0], node.shape(7)[0]
+    depth, entries = _averages(*(node.constant(number, "tables") for number in (5, 6, 7, 8)))
     tracks = (node.shape(4)[0] == inner and inner > 1) or bool(node.constant(4, "missing").any())  # type: ignore[union-attr]
 
     def body(out: Any, x: Any, *tables: Any) -> None:
@@ -47,13 +50,13 @@ def _forest(node: Node) -> Any:
                 ib.buffer_store(out, tirx.const(_START[aggregate], _FLOAT), [row, target])
             with ib.serial(0, trees) as tree:
                 ib.buffer_store(here, roots[tree].astype("int32"), [0])
-                with ib.While(here[0] < inner):
+                with _turning(depth), ib.While(here[0] < inner):
                     value = x[row, features[here[0]].astype("int32")]
                     sides = (yes[here[0]].astype("int32"), no[here[0]].astype("int32"))
                     ib.buffer_store(here, tirx.Select(goes(value), *sides), [0])
                 ib.buffer_store(here, here[0] - inner, [0])
                 first = firsts[here[0]].astype("int32")
-                with ib.serial(0, firsts[here[0] + 1].astype("int32") - first) as entry:
+                with _turning(entries), ib.serial(0, firsts[here[0] + 1].astype("int32") - first) as entry:
                     at = [row, places[first + entry].astype("int32")]
                     ib.buffer_store(out, _joined(aggregate, out[at], weights[first + entry]), at)
             if aggregate == "AVERAGE":
@@ -62,6 +65,29 @@ def _forest(node: Node) -> Any:
                     ib.buffer_store(out, mean, [row, target])
 
     return node.written((rows, targets), _FLOAT, body, *(node.operand(each) for each in range(11)))
+
+
+def _averages(*tables: Any) -> tuple[float, float]:
+    """The nodes of a tree that a row visits, and the scores that it takes from its leaf, on average where
+    each side of a node is as likely as the other. `tables` are the first and the second side of the nodes,
+    the roots, and the first score of each leaf.
+    """
+    yes, no, roots, firsts = (np.asarray(table, np.int64) for table in tables)
+    inner, counts = len(yes), np.diff(firsts)
+    places, chances = roots, np.full(len(roots), 1.0 / len(roots))
+    depth = entries = 0.0
+    while len(places):
+        inside = places < inner
+        entries += float(np.sum(chances[~inside] * counts[places[~inside] - inner]))
+        nodes, halves = places[inside], chances[inside] / 2
+        depth += 2 * float(np.sum(halves))
+        places, chances = np.concatenate((yes[nodes], no[nodes])), np.concatenate((halves, halves))
+    return depth, entries
+
+
+def _turning(turns: float) -> Any:
+    """The statement around a loop that turns so often on average."""
+    return ib.attr(tirx.const(0, "int32"), TURNS, tirx.const(turns, _FLOAT))
 
 
 _START = {"SUM": 0.0, "AVERAGE": 0.0, "MIN": float("inf"), "MAX": float("-inf")}

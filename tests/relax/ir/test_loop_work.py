@@ -6,7 +6,9 @@ import pytest
 from tvm import relax, te, tirx
 from tvm.script.ir_builder import tirx as ib
 
-from target_arch.relax.ir.loop_work import LoopWork, loop_work
+from target_arch.relax.ir.loop_work import TURNS, LoopWork, loop_work
+from target_arch.relax.onnx_operators.forests import _averages
+from target_arch.relax.site import local
 from target_arch.relax.te.loops import written
 
 
@@ -74,3 +76,25 @@ def test_a_definition_in_te_is_counted_as_loops_are() -> None:
     with builder.function("main", [x, w]):
         builder.emit_func_output(builder.emit_te(define, x, w, primfunc_name_hint="f"))
     assert loop_work(builder.get()["f"]).products == pytest.approx(45)
+
+
+def walked(out: Any, x: Any) -> None:
+    with ib.serial(0, 4) as i:
+        at = local("at", (1,), "int32")
+        ib.buffer_store(at, tirx.const(0, "int32"), [0])
+        with ib.attr(tirx.const(0, "int32"), TURNS, tirx.const(2.5, "float32")), ib.While(at[0] < 9):
+            ib.buffer_store(at, at[0] + 1, [0])
+        ib.buffer_store(out, at[0], [i])
+
+
+def test_a_loop_turns_as_often_as_what_is_around_it_says() -> None:
+    """A store, a load and a sum in each of 2.5 turns; beside it a store, and a store and a load."""
+    made = function((4,), "int32", walked, ((4,), "int32"))
+    assert loop_work(made) == LoopWork(products=0, operations=4 * (1 + 2) + round(4 * 2.5 * 3))
+
+
+def test_nodes_that_a_row_visits_on_average() -> None:
+    """A tree of one node, and one whose root has a leaf beside a node; leaves have 1 to 5 scores."""
+    depth, scores = _averages([3, 5, 6], [4, 2, 7], [0, 1], [0, 1, 3, 6, 10, 15])
+    assert depth == (1 + 1 + 0.5) / 2
+    assert scores == (1 / 2 + 2 / 2 + 3 / 2 + 4 / 4 + 5 / 4) / 2
