@@ -160,6 +160,8 @@ class DaskWorkers:
             with self._connected():
                 answer = self._outcome(future)
                 again = one.after_loss() if future.cancelled() else one.after_deaths()
+                if again is None and future.cancelled():
+                    raise CancelledError
                 if answer is None and again is not None:
                     self._contents.clear()
                     done.add(self._ask(again, asked))
