@@ -92,19 +92,19 @@ TA_PART void ta_s8_dw_line(uint32_t *pairs, const ta_dw_axis *along, const int8_
 }
 
 /* Two neighbours, of windows one or two pixels apart: products with the values of a line, whose weights are w0 and w1.
- * For two pixels the third pair of values is read where the line goes on. */
-#define TA_DW_TAPS_1(load, third, w0, w1) \
-    "ldrd   r2, r3, " load "\n"           \
-    "smlad  r4, r2, " w0 ", r4\n"         \
-    "smlatb r5, r2, " w0 ", r5\n"         \
-    "smlabt r4, r3, " w1 ", r4\n"         \
+ * For two pixels the third pair of values is read where the line goes on. `then` does not wait for the values. */
+#define TA_DW_TAPS_1(load, third, w0, w1, then) \
+    "ldrd   r2, r3, " load "\n" then            \
+    "smlad  r4, r2, " w0 ", r4\n"               \
+    "smlatb r5, r2, " w0 ", r5\n"               \
+    "smlabt r4, r3, " w1 ", r4\n"               \
     "smlad  r5, r3, " w1 ", r5\n"
-#define TA_DW_TAPS_2(load, third, w0, w1) \
-    "ldrd   r2, r3, " load "\n"           \
-    "smlad  r4, r2, " w0 ", r4\n"         \
-    "smlad  r5, r3, " w0 ", r5\n"         \
-    "ldr    r2, " third "\n"              \
-    "smlabt r4, r3, " w1 ", r4\n"         \
+#define TA_DW_TAPS_2(load, third, w0, w1, then) \
+    "ldrd   r2, r3, " load "\n" then            \
+    "smlad  r4, r2, " w0 ", r4\n"               \
+    "smlad  r5, r3, " w0 ", r5\n"               \
+    "ldr    r2, " third "\n"                    \
+    "smlabt r4, r3, " w1 ", r4\n"               \
     "smlabt r5, r2, " w1 ", r5\n"
 
 /* A line of outputs of a channel, two at once. Register r7 may be the frame pointer and is left alone. */
@@ -115,10 +115,9 @@ TA_PART void ta_s8_dw_line(uint32_t *pairs, const ta_dw_axis *along, const int8_
     "mov    lr, r5\n"                                               \
     "1:\n"                                                          \
     "ldr    r4, [r0]\n"                                             \
-    "mov    r5, r4\n"                                               \
-    taps("[r1, %[second]]", "[r1, %[second] + 8]", "r9", "r10")     \
-    taps("[r1, %[third]]", "[r1, %[third] + 8]", "r11", "r12")      \
-    taps("[r1], " bytes, "[r1]", "r6", "r8")                        \
+    taps("[r1, %[second]]", "[r1, %[second] + 8]", "r9", "r10", "mov r5, r4\n") \
+    taps("[r1, %[third]]", "[r1, %[third] + 8]", "r11", "r12", "")  \
+    taps("[r1], " bytes, "[r1]", "r6", "r8", "")                    \
     "ldr    r2, [r0, #4]\n"                                         \
     "smmulr r4, r4, r2\n"                                           \
     "smmulr r5, r5, r2\n"                                           \

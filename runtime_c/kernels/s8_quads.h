@@ -26,16 +26,29 @@
 
 typedef int16_t ta_s8_cell;
 
+#ifdef TA_KERNELS_DSP
+static inline void ta_s8_fill_four(ta_s8_cell *panel, const int8_t *x)
+{
+    const uint32_t four = ta_word(x);
+    const int16x2_t even = ta_even(four), odd = ta_odd(four);
+    const uint32_t low = ta_lower(even, odd), high = ta_upper(even, odd);
+    (void)memcpy(panel, &low, sizeof low);
+    (void)memcpy(panel + 2, &high, sizeof high);
+}
+#endif
+
 /* Copies `count` values to the panel. */
 static inline void ta_s8_fill(ta_s8_cell *panel, const int8_t *x, int32_t count)
 {
     int32_t k = 0;
 #ifdef TA_KERNELS_DSP
-    for (; k + 4 <= count; k += 4) {
-        const uint32_t four = ta_word(x + k), even = (uint32_t)ta_even(four), odd = (uint32_t)ta_odd(four);
-        const uint32_t low = (even & 0xffffu) | odd << 16, high = (odd & 0xffff0000u) | even >> 16;
-        (void)memcpy(panel + k, &low, sizeof low);
-        (void)memcpy(panel + k + 2, &high, sizeof high);
+    for (; k + 8 <= count; k += 8) {
+        ta_s8_fill_four(panel + k, x + k);
+        ta_s8_fill_four(panel + k + 4, x + k + 4);
+    }
+    if (k + 4 <= count) {
+        ta_s8_fill_four(panel + k, x + k);
+        k += 4;
     }
 #endif
     for (; k < count; ++k) {
@@ -73,24 +86,31 @@ typedef struct {
     const ta_s8_cell *stop;
 } ta_s8_quads;
 
-/* Four k of two outputs become pairs: r8 and r10 of the first, r9 and r11 of the second. Times those of a row of
- * the panel, they are added to two sums. */
-#define TA_QUAD                    \
-    "ldrd   r10, r11, [r1], #8\n"  \
-    "sxtb16 r8, r10\n"             \
-    "sxtb16 r9, r11\n"             \
-    "sxtb16 r10, r10, ror #8\n"    \
-    "sxtb16 r11, r11, ror #8\n"
-#define TA_QUAD_ROW(a, b, place)   \
-    "ldrd   r12, lr, " place "\n"  \
-    "smlad  " a ", r8, r12, " a "\n" \
-    "smlad  " b ", r9, r12, " b "\n" \
-    "smlad  " a ", r10, lr, " a "\n" \
-    "smlad  " b ", r11, lr, " b "\n"
-#define TA_QUAD_ROWS                                  \
-    TA_QUAD TA_QUAD_ROW("r2", "r3", "[r0], #8")       \
-    TA_QUAD_ROW("r4", "r5", "[r0, %[second]]")        \
-    TA_QUAD_ROW("r6", "r7", "[r0, %[third]]")
+/* Four k of two outputs become pairs: r8 and r10 of the first, r9 and r11 of the second. Times those of a row of the
+ * panel, in r12 and lr, they are added to two sums. A core that issues two instructions at once loads and widens beside
+ * its multiplications: those of a row begin with the values of the next one on their way. */
+#define TA_QUAD_FIRST                \
+    "ldrd   r10, r11, [r1], #8\n"    \
+    "ldrd   r12, lr, [r0], #8\n"     \
+    "sxtb16 r8, r10\n"               \
+    "sxtb16 r9, r11\n"               \
+    "smlad  r2, r8, r12, r2\n"       \
+    "sxtb16 r10, r10, ror #8\n"      \
+    "smlad  r3, r9, r12, r3\n"       \
+    "sxtb16 r11, r11, ror #8\n"      \
+    "smlad  r2, r10, lr, r2\n"
+#define TA_QUAD_NEXT(before, a, b, row)            \
+    "ldr    r12, [r0, %[" row "]]\n"               \
+    "smlad  " before ", r11, lr, " before "\n"     \
+    "ldr    lr, [r0, %[" row "] + 4]\n"            \
+    "smlad  " a ", r8, r12, " a "\n"               \
+    "smlad  " b ", r9, r12, " b "\n"               \
+    "smlad  " a ", r10, lr, " a "\n"
+#define TA_QUAD_ROWS                        \
+    TA_QUAD_FIRST                           \
+    TA_QUAD_NEXT("r3", "r4", "r5", "second") \
+    TA_QUAD_NEXT("r5", "r6", "r7", "third")  \
+    "smlad  r7, r11, lr, r7\n"
 
 /* All blocks of three rows. Register r7 may be the frame pointer, so it is saved here; 16 bytes of stack. */
 static inline void ta_s8_tile_3_dsp(ta_s8_quads *all)

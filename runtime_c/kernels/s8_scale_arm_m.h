@@ -33,6 +33,26 @@ static inline int32_t ta_s8_scaled_dsp(int32_t sum, int32_t multiplier, int32_t 
     return __ssat((high + added) >> shift, 8);
 }
 
+/* Three rows, as a whole tile has them: their instructions need not wait for one another. */
+TA_PART void ta_s8_scale_three_dsp(const ta_s8_scale *scale, const ta_s8_rows *all)
+{
+    const int32_t twice = 2 * scale->offset + 1, each = scale->each, from = all->from, to = all->to;
+    const int32_t *multiplier = all->multiplier, *sum = all->sums;
+    const int8_t *shift = all->shift;
+    int8_t *out = all->out;
+    for (const int32_t *const stop = sum + all->count; sum != stop; ++sum, ++out) {
+        const int32_t m = *multiplier, right = *shift, added = (int32_t)((uint32_t)twice << (right - 1));
+        const int32_t a = ta_s8_scaled_dsp(sum[0], m, added, right);
+        const int32_t b = ta_s8_scaled_dsp(sum[from], m, added, right);
+        const int32_t c = ta_s8_scaled_dsp(sum[2 * from], m, added, right);
+        multiplier += each;
+        shift += each;
+        out[0] = (int8_t)a;
+        out[to] = (int8_t)b;
+        out[2 * to] = (int8_t)c;
+    }
+}
+
 /* Rounding `tflite`; results take all of 8 bits, and shifts are from 1 to TA_S8_MOST_SHIFT. */
 TA_PART void ta_s8_scale_tflite_dsp(const ta_s8_scale *scale, const ta_s8_rows *all)
 {
@@ -76,7 +96,11 @@ static inline int ta_s8_scale_arm_m(int rounding, const ta_s8_scale *scale, cons
 {
     if (rounding == TA_S8_TFLITE && scale->low == -128 && scale->high == 127 && scale->flip == 0 &&
         scale->least >= 1 && scale->most <= TA_S8_MOST_SHIFT) {
-        ta_s8_scale_tflite_dsp(scale, all);
+        if (all->rows == 3) {
+            ta_s8_scale_three_dsp(scale, all);
+        } else {
+            ta_s8_scale_tflite_dsp(scale, all);
+        }
         return 1;
     }
     if (rounding == TA_S8_TFLITE_SINGLE && scale->least >= 33) {
