@@ -280,12 +280,12 @@ def sum_cases(rng: np.random.Generator, layout: WeightLayout) -> Iterator[Case]:
         ]
         out = quantized("s", shape.out, 0.9, low + 120, dtype)
         model = one_operator(kind, rule, operands[:: -1 if side else 1], out, activation_min=least)
-        added = sum_after(model.operators[0], "v", model)
-        assert added is not None
+        after = sum_after(model.operators[0], "v", model)
+        assert after is not None
         other = rng.integers(low, high + 1, shape.out).astype(dtype)
         yield Case(
             name=f"conv2d, {kind} {rule} {dtype}, scale {scale}",
-            made=products.made(first.operators[0], first, layout, 0, added),
+            made=products.made(first.operators[0], first, layout, 0, after),
             inputs=(x,),
             others=(other,),
             expected=added(model, (other, value) if side else (value, other), dtype),
