@@ -114,7 +114,8 @@ static inline void ta_s8_dequantize(const ta_s8_steps *steps, const int8_t *x, i
     }
 #endif
     for (; k < count; ++k) {
-        out[k] = (float)(x[k] - steps->zero) * steps->scale;
+        int32_t step = (int32_t)x[k] - steps->zero;
+        out[k] = (float)step * steps->scale;
     }
 }
 
@@ -129,7 +130,8 @@ static inline void ta_u8_dequantize(const ta_s8_steps *steps, const uint8_t *x, 
     }
 #endif
     for (; k < count; ++k) {
-        out[k] = (float)((int32_t)x[k] - steps->zero) * steps->scale;
+        int32_t step = (int32_t)x[k] - steps->zero;
+        out[k] = (float)step * steps->scale;
     }
 }
 

@@ -89,9 +89,7 @@ class _Choice:
         before = self._graphs.seconds({})
         if before is None:
             return []
-        search = DivisionSearch(setting.soc, self._able, self._graphs.seconds, before, left=tries(count))
-        search.search()
-        return [division for _, division in search.ranked]
+        return DivisionSearch(setting.soc, self._able, self._graphs.seconds, before, tries(count)).search()
 
     def _tried(self, division: Division) -> _Tried | None:
         """The division lowered; None where it does not fit, or was lowered before."""

@@ -1,12 +1,13 @@
 """The choice of a division: by simulated runs of it, and never slower than undivided.
 
-The first divisions tried divide everything that takes a share of the run in one way. From the best of them,
-operator by operator, the one that takes longest first, others are tried, and what makes the run shorter
-stays. Every try is a run of the whole model; there are `TRIES` of them, fewer for long models.
+The first divisions tried divide everything that takes a share of the run in one way. From the best ones
+(`STARTS`), operator by operator, the one that takes longest first, others are tried, and what makes the run
+shorter stays. Every try is a run of the whole model; there are `TRIES` from a start, fewer for long models.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from itertools import zip_longest
 
 from attrs import define, field
 
@@ -15,9 +16,11 @@ from target_arch.soc.model import SoC
 from target_arch.stages.division.shares import PIECES, Divisible, alike, cuts
 
 TRIES = 64
-"""The most divisions that are tried."""
+"""The most divisions that are tried from one start."""
 WORK = 6_000
 """The most operators in all divisions that are tried together."""
+STARTS = 2
+"""From how many divisions of everything in one way others are tried."""
 LEAST = 0.004
 """The share of the run that an operator takes at least, if it is divided."""
 GAIN = 0.001
@@ -29,48 +32,46 @@ Run = Callable[[Division], float | None]
 
 @define(eq=False, slots=False)
 class DivisionSearch:
-    """A search for the division with the shortest run. `ranked` are the divisions that are faster than the
-    model undivided, the fastest first.
-    """
+    """A search for the division with the shortest run, over the operators that are worth it."""
 
     soc: SoC
     able: Mapping[str, Divisible]
     run: Run
     undivided: float
-    left: int
-    best: float = field(init=False)
-    division: dict[str, Cut] = field(init=False, factory=dict)
-    ranked: list[tuple[float, dict[str, Cut]]] = field(init=False, factory=list)
+    tries: int
+    """The most divisions that are tried from one start."""
 
     def __attrs_post_init__(self) -> None:
-        self.best = self.undivided
         floor = self.undivided * LEAST
         worth = [each for each in self.able.values() if each.seconds[each.instance] >= floor]
         self._worth = sorted(worth, key=lambda each: -each.seconds[each.instance])
 
-    def search(self) -> None:
-        """Try divisions until none is left."""
+    def search(self) -> list[Division]:
+        """The divisions that are faster than the model undivided: in turn the fastest from each start, then
+        the next ones.
+        """
+        first = self._descent(self.undivided, {}, self.tries)
         for division in self._alike():
-            self._try(division)
-        while self.left > 0 and self._improved():
-            pass
+            first.attempt(division)
+        descents = [self._descent(*start, first.left) for start in reversed(first.steps[-STARTS:])] or [first]
+        for descent in descents:
+            while descent.left > 0 and self._improved(descent):
+                pass
+        turns = zip_longest(*(reversed(descent.steps) for descent in descents))
+        return [step[1] for turn in turns for step in turn if step is not None]
 
-    def _improved(self) -> bool:
+    def _descent(self, seconds: float, division: Division, left: int) -> "_Descent":
+        """A descent from a division, whose first step it is."""
+        steps = [(seconds, division)] if division else []
+        return _Descent(run=self.run, seconds=seconds, division=division, left=left, steps=steps)
+
+    def _improved(self, descent: "_Descent") -> bool:
         """Whether a pass over the operators made the run shorter."""
-        before = self.best
+        before = descent.seconds
         for each in self._worth:
-            for division in self._changed(each):
-                self._try(division)
-        return self.best < before * (1 - GAIN)
-
-    def _try(self, division: dict[str, Cut]) -> None:
-        if self.left <= 0 or division == self.division:
-            return
-        self.left -= 1
-        seconds = self.run(division)
-        if seconds is not None and seconds < self.best * (1 - GAIN):
-            self.best, self.division = seconds, division
-            self.ranked.insert(0, (seconds, division))
+            for division in self._changed(descent.division, each):
+                descent.attempt(division)
+        return descent.seconds < before * (1 - GAIN)
 
     def _alike(self) -> Iterator[dict[str, Cut]]:
         """Divisions of all operators in one way."""
@@ -90,14 +91,37 @@ class DivisionSearch:
         found = {each.operator.id: way(each) for each in self._worth}
         return {id: cut for id, cut in found.items() if cut is not None}
 
-    def _changed(self, each: Divisible) -> Iterator[dict[str, Cut]]:
-        """The best division so far with other shares of one operator."""
+    def _changed(self, division: Division, each: Divisible) -> Iterator[Division]:
+        """The division with other shares of one operator."""
         id = each.operator.id
         for cut in cuts(each, self.soc):
-            if self.division.get(id) != cut:
-                yield {**self.division, id: cut}
-        if id in self.division:
-            yield {name: cut for name, cut in self.division.items() if name != id}
+            if division.get(id) != cut:
+                yield {**division, id: cut}
+        if id in division:
+            yield {name: cut for name, cut in division.items() if name != id}
+
+
+@define(kw_only=True)
+class _Descent:
+    """The fastest division so far, while `left` more may be tried. `steps` are the divisions that were faster
+    than all before, each with the seconds of its run.
+    """
+
+    run: Run
+    seconds: float
+    division: Division
+    left: int
+    steps: list[tuple[float, Division]] = field(factory=list)
+
+    def attempt(self, division: Division) -> None:
+        """Go on from this division, if it is faster."""
+        if self.left <= 0 or division == self.division:
+            return
+        self.left -= 1
+        seconds = self.run(division)
+        if seconds is not None and seconds < self.seconds * (1 - GAIN):
+            self.seconds, self.division = seconds, division
+            self.steps.append((seconds, division))
 
 
 def tries(operators: int) -> int:
