@@ -7,8 +7,8 @@ Cortex-M33 is by our estimates; copies between the two are for nothing. Printed 
 the objective, and how many operators are on the HSP: for a short run, for the least energy, and for the least
 energy in the mean of both published times, with its lower bound.
 
-That is as far as public data goes: nothing says what an operator takes on the HSP, what a hand-over costs, or
-how the HSP is programmed, so that nothing here could run on the part. Needs `../shared`.
+That is as far as public times go: nothing says what an operator takes on the HSP or what a hand-over costs,
+and no backend here writes its commands, so that nothing here could run on the part. Needs `../shared`.
 """
 
 import argparse
