@@ -221,7 +221,7 @@ hint: there are""",
         (
             'key = "memory.dsp_tcm.size"',
             "key = []",
-            """chips.toml:9:7: error: `key` names nothing [empty-list]""",
+            """chips.toml:11:7: error: `key` names nothing [empty-list]""",
         ),
         (
             'soc = "zynq_edge"',
