@@ -160,6 +160,8 @@ int main(void)
     }
     (void)ta_execute(&runtime, below(STEPS));
     (void)ta_failed_device(&runtime);
+    runtime.failed_step = below(STEPS);
+    (void)ta_failed_device(&runtime);
     (void)ta_status_name(any_status());
     return 0;
 }
