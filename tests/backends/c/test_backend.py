@@ -38,7 +38,7 @@ def conv2d(last_zero: int = 0, bias: str = "int32") -> Model:
         [quantized("x", (1, 6, 6, 4), 0.1, 3)],
         quantized("out", (1, 4, 4, 8), 0.2, 1),
         (
-            constant(w, np.zeros((8, 3, 3, 4))),
+            constant(w, np.full((8, 3, 3, 4), 8)),  # too large for 4 bits
             constant(Tensor(name="b", shape=(8,), dtype=bias), np.zeros(8)),
         ),
     )
