@@ -174,7 +174,7 @@ class TFLiteOperator(Site):
         """A call of a definition (`relax.definitions`) that gives the first output; arrays among the operands
         are its constants.
         """
-        given = _expressions(operands)
+        given = self._expressions(operands)
         real = self.out.dtype.startswith("float")
         arithmetic = Arithmetic.FLOAT if real else Arithmetic.TFLITE
         return defined_call(name, given, self.out.shape, self.out.dtype, attributes, arithmetic)
@@ -185,7 +185,7 @@ class TFLiteOperator(Site):
         """A call of an operator of that kind that gives the first output; arrays are its constants, `grids`
         the quantizations of the operands and of the output.
         """
-        given = _expressions(operands)
+        given = self._expressions(operands)
         real = self.out.dtype.startswith("float")
         arithmetic = Arithmetic.FLOAT if real else Arithmetic.TFLITE
         return defined_call(kind, given, self.out.shape, self.out.dtype, attributes, arithmetic, grids)
@@ -199,16 +199,18 @@ class TFLiteOperator(Site):
         **attributes: Attribute,
     ) -> Any:
         """The same with a result that is no tensor of the file."""
-        given = _expressions(operands)
+        given = self._expressions(operands)
         return defined_call(name, given, shape, dtype, attributes, Arithmetic.TFLITE)
 
-
-def _expressions(operands: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Operands of an operator of ours, arrays as constants. NotConverted where all are constants."""
-    given = tuple(constant(each) if isinstance(each, np.ndarray) else each for each in operands)
-    if given and all(isinstance(each, GenericConst) for each in given):
-        raise NotConverted("all of its operands are constants")
-    return given
+    def _expressions(self, operands: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Operands of an operator of ours, arrays as constants. NotConverted where all are constants, but for
+        integers of shapes: what is computed from these alone, nobody reads.
+        """
+        given = tuple(constant(each) if isinstance(each, np.ndarray) else each for each in operands)
+        alone = bool(given) and all(isinstance(each, GenericConst) for each in given)
+        if alone and self.out.dtype not in ("int32", "int64"):
+            raise NotConverted("all of its operands are constants")
+        return given
 
 
 Converter = Callable[[TFLiteOperator], Any]
