@@ -97,13 +97,15 @@ class _Asked:
     def key(self) -> str:
         return f"target_arch-{self.id}-{self.tries}-{self.losses}"
 
-    def after_deaths(self) -> "_Asked | None":
-        """The next try after Dask has given up; None where this was the last."""
-        return evolve(self, tries=self.tries + 1) if self.tries < TRIES else None
-
-    def after_loss(self) -> "_Asked | None":
-        """The same try after its files were lost; None where that was once too often."""
-        return evolve(self, losses=self.losses + 1) if self.losses < LOSSES else None
+    def again(self, *, lost: bool) -> "_Asked | None":
+        """The next try after Dask has given up, None where this was the last; the same one after its files
+        were lost. Raises CancelledError where that was once too often.
+        """
+        if not lost:
+            return evolve(self, tries=self.tries + 1) if self.tries < TRIES else None
+        if self.losses >= LOSSES:
+            raise CancelledError
+        return evolve(self, losses=self.losses + 1)
 
 
 class DaskWorkers:
@@ -159,14 +161,12 @@ class DaskWorkers:
             one = asked.pop(future.key)
             with self._connected():
                 answer = self._outcome(future)
-                again = one.after_loss() if future.cancelled() else one.after_deaths()
-                if again is None and future.cancelled():
-                    raise CancelledError
-                if answer is None and again is not None:
+                again = one.again(lost=future.cancelled()) if answer is None else None
+                if again is not None:
                     self._contents.clear()
                     done.add(self._ask(again, asked))
                     continue
-            yield one.id, answer or _died(future)
+            yield one.id, answer or _died(future.exception())
             with self._connected():
                 done.update(self._submit(waiting, asked, self._room() - len(asked)))
 
@@ -312,12 +312,9 @@ def _written(digest: str, name: str, contents: Mapping[str, bytes]) -> File:
     return file
 
 
-def _died(future: Any) -> PointOutcome:
+def _died(error: BaseException) -> PointOutcome:
     """The outcome of a point with which workers ended again and again."""
-    error = None if future.cancelled() else future.exception()
-    said = "all workers ended with this point" + (
-        "" if error is None else f": {type(error).__name__}: {error}"
-    )
+    said = f"all workers ended with this point: {type(error).__name__}: {error}"
     return PointOutcome(status=Status.CRASHED, rule=PROCESS_ENDED, reason=said)
 
 

@@ -7,19 +7,19 @@ beside others; from then on, and for the best of them, the planner makes them th
 faster than the model undivided, or does not fit, is left.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from math import inf
 from operator import itemgetter
 
 from attrs import evolve, frozen
 
-from target_arch.plan.division import Cut, Division
+from target_arch.plan.division import Division
 from target_arch.plan.lowered import Lowered
 from target_arch.plan.partitions import PartitionGraph
 from target_arch.stages.division.graphs import DividedGraphs
-from target_arch.stages.division.search import GAIN, DivisionSearch, tries
-from target_arch.stages.division.shares import Divisible, cuts, divisible
+from target_arch.stages.division.search import GAIN, DivisionSearch, changed, tries
+from target_arch.stages.division.shares import Divisible, divisible
 from target_arch.stages.errors import DoesNotFitError, OrderError, PlacementError, StepError
 from target_arch.stages.setting import Setting
 from target_arch.stages.steps.overlap import FULL
@@ -124,17 +124,12 @@ class _Choice:
                     best = found
         return best
 
-    def _changed(self, division: Division, each: Divisible) -> Iterator[Mapping[str, Cut]]:
+    def _changed(self, division: Division, each: Divisible) -> Iterator[Division]:
         """The division with other shares of one operator. One that is whole gets those with which the run to
         expect is shorter.
         """
-        id = each.operator.id
-        others = ({**division, id: cut} for cut in cuts(each, self._graphs.setting.soc))
-        if id in division:
-            yield from (other for other in others if other != division)
-            yield {name: cut for name, cut in division.items() if name != id}
-        else:
-            yield from self._shorter(division, others)
+        others = changed(division, each, self._graphs.setting.soc)
+        return others if each.operator.id in division else self._shorter(division, others)
 
     def _shorter(self, division: Division, others: Iterable[Division]) -> Iterator[Division]:
         """The other divisions with a shorter run to expect, the shortest first, as long as runs are

@@ -69,7 +69,7 @@ class DivisionSearch:
         """Whether a pass over the operators made the run shorter."""
         before = descent.seconds
         for each in self._worth:
-            for division in self._changed(descent.division, each):
+            for division in changed(descent.division, each, self.soc):
                 descent.attempt(division)
         return descent.seconds < before * (1 - GAIN)
 
@@ -90,15 +90,6 @@ class DivisionSearch:
     def _of(self, way: Callable[[Divisible], Cut | None]) -> dict[str, Cut]:
         found = {each.operator.id: way(each) for each in self._worth}
         return {id: cut for id, cut in found.items() if cut is not None}
-
-    def _changed(self, division: Division, each: Divisible) -> Iterator[Division]:
-        """The division with other shares of one operator."""
-        id = each.operator.id
-        for cut in cuts(each, self.soc):
-            if division.get(id) != cut:
-                yield {**division, id: cut}
-        if id in division:
-            yield {name: cut for name, cut in division.items() if name != id}
 
 
 @define(kw_only=True)
@@ -122,6 +113,16 @@ class _Descent:
         if seconds is not None and seconds < self.seconds * (1 - GAIN):
             self.seconds, self.division = seconds, division
             self.steps.append((seconds, division))
+
+
+def changed(division: Division, each: Divisible, soc: SoC) -> Iterator[Division]:
+    """The division with other shares of one operator, and with it whole where it is divided."""
+    id = each.operator.id
+    for cut in cuts(each, soc):
+        if division.get(id) != cut:
+            yield {**division, id: cut}
+    if id in division:
+        yield {name: cut for name, cut in division.items() if name != id}
 
 
 def tries(operators: int) -> int:

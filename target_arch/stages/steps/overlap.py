@@ -1,9 +1,9 @@
 """Overlap within the memory that is left: the steps of a fitted model in a faster order.
 
-The fitted steps run one partition after the other. Their items are put in an order that overlaps
-(`list_order`), as they are and with copies cut (`cut_copies`), and memory is planned again for the faster of
-both, then for the other. If both overflow, no buffer begins early in the memory that overflowed; if that does
-not help either, the fitted steps stay. So overlap never costs capacity.
+The fitted steps run one partition after the other. Their items are put in orders that overlap (`list_order`),
+as they are and with copies cut (`cut_copies`), and memory is planned again for the fastest of these, then for
+the next. If all overflow, no buffer begins early in the memory that overflowed; if that does not help either,
+the fitted steps stay. So overlap never costs capacity.
 """
 
 from collections.abc import Iterator, Sequence

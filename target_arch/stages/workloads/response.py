@@ -191,11 +191,7 @@ class _System:
             blocker=blocker,
             urgent=tuple(self._beside(o, self.times[o].hosted) for o in free if o not in idle),
             idle=tuple(self._beside(other, self.times[other].hosted) for other in idle),
-            idle_steps=tuple(
-                sorted(
-                    ((s, at) for at, o in enumerate(idle) for s in self.times[o].hosted_steps), reverse=True
-                )
-            ),
+            idle_steps=tuple(sorted(self._steps(idle), reverse=True)),
             holders=tuple(self._beside(o, self._flown(o, group)) for o in free if self.waits[o] & set(group)),
         )
 

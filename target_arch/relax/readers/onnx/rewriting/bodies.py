@@ -12,6 +12,7 @@ from target_arch.relax.readers.frontend import FAILURES
 from target_arch.relax.readers.onnx.rewriting.graph import (
     OnnxGraph,
     TensorKind,
+    attributes_of,
     opset_of,
     reads,
     replace,
@@ -39,7 +40,7 @@ class Body:
     @property
     def attributes(self) -> dict[str, Any]:
         """Its attributes by name."""
-        return {each.name: helper.get_attribute_value(each) for each in self.node.attribute}
+        return attributes_of(self.node)
 
     def given(self, index: int) -> str:
         """The name of an operand, empty where it is left out."""

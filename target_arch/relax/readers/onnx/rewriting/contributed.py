@@ -14,6 +14,7 @@ from target_arch.relax.readers.onnx.rewriting.graph import (
     OnnxGraph,
     TensorKind,
     array_of,
+    attributes_of,
     replace,
     tensor_of,
 )
@@ -67,7 +68,7 @@ def _plain(node: Any) -> Sequence[Any]:
 def _gemm(node: Any, graph: OnnxGraph, constants: Mapping[str, Any]) -> Sequence[Any]:
     """A product of matrices plus a bias, which has the product of the scales; a real without a grid."""
     given = [*node.input, *([""] * (9 - len(node.input)))]
-    own = {each.name: helper.get_attribute_value(each) for each in node.attribute}
+    own = attributes_of(node)
     out, axis = node.output[0], 0 if own.get("transB") else 1
     reals = [f"{out}/a", f"{out}/b"]
     nodes = [

@@ -188,6 +188,11 @@ def tensor_of(values: Array, name: str) -> Any:
     return numpy_helper.from_array(np.ascontiguousarray(values).reshape(values.shape), name)
 
 
+def attributes_of(node: Any) -> dict[str, Any]:
+    """The attributes of an operator by name."""
+    return {each.name: helper.get_attribute_value(each) for each in node.attribute}
+
+
 def subgraphs(node: Any) -> Iterator[Any]:
     """The graphs among the attributes of a node."""
     for attribute in node.attribute:

@@ -12,7 +12,14 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto, helper
 
-from target_arch.relax.readers.onnx.rewriting.graph import Array, OnnxGraph, array_of, replace, tensor_of
+from target_arch.relax.readers.onnx.rewriting.graph import (
+    Array,
+    OnnxGraph,
+    array_of,
+    attributes_of,
+    replace,
+    tensor_of,
+)
 
 _WIDER = {TensorProto.INT4: np.int8, TensorProto.UINT4: np.uint8}
 _DOMAIN = "com.microsoft"
@@ -28,17 +35,13 @@ def widen_weights(graph: OnnxGraph) -> None:
     constants = graph.constants()
     nodes: list[Any] = []
     for node in graph.model.graph.node:
-        if node.op_type == "DequantizeLinear" and _attributes(node).get("block_size"):
+        if node.op_type == "DequantizeLinear" and attributes_of(node).get("block_size"):
             nodes += _dequantized(node, graph, constants)
         elif node.op_type == "MatMulNBits" and node.domain == _DOMAIN:
             nodes += _product(node, graph, constants)
         else:
             nodes.append(node)
     replace(graph.model.graph.node, nodes)
-
-
-def _attributes(node: Any) -> dict[str, Any]:
-    return {each.name: helper.get_attribute_value(each) for each in node.attribute}
 
 
 def _values(node: Any, constants: Mapping[str, Any]) -> list[Array | None] | None:
@@ -53,7 +56,7 @@ def _dequantized(node: Any, graph: OnnxGraph, constants: Mapping[str, Any]) -> S
     values = _values(node, constants)
     if values is None or values[0] is None or values[1] is None:
         return (node,)
-    own = _attributes(node)
+    own = attributes_of(node)
     size, axis = int(own["block_size"]), int(own.get("axis", 1))
     stored, scales = values[0], values[1]
     zeros = values[2] if len(values) > 2 and values[2] is not None else np.zeros((), stored.dtype)
@@ -76,7 +79,7 @@ def _product(node: Any, graph: OnnxGraph, constants: Mapping[str, Any]) -> Seque
     Source: `MatMulNBits` on onnxruntime's page of contributed operators.
     """
     given = [*node.input, *([""] * (6 - len(node.input)))]
-    own = _attributes(node)
+    own = attributes_of(node)
     bits, size = int(own.get("bits", 4)), int(own["block_size"])
     known = [array_of(constants[name]) if name in constants else None for name in given[1:4]]
     if known[0] is None or known[1] is None or bits not in _BITS or given[4]:

@@ -6,7 +6,7 @@ from typing import Any
 import onnx.helper
 
 from target_arch.plan.operators.window import Window
-from target_arch.relax.readers.onnx.rewriting.graph import ONNX_DOMAINS, OnnxGraph, TensorKind
+from target_arch.relax.readers.onnx.rewriting.graph import ONNX_DOMAINS, OnnxGraph, TensorKind, attributes_of
 
 _WEIGHTS: Mapping[str, int | None] = {
     "AveragePool": None,
@@ -30,7 +30,7 @@ def state_padding(graph: OnnxGraph) -> None:
 
 
 def _state(node: Any, types: Mapping[str, TensorKind]) -> None:
-    given = {each.name: onnx.helper.get_attribute_value(each) for each in node.attribute}
+    given = attributes_of(node)
     automatic = given.get("auto_pad", b"").decode(errors="replace")
     if automatic in ("NOTSET", "VALID"):
         _set(node, "auto_pad")
