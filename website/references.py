@@ -22,7 +22,7 @@ from target_arch.calibrate import CalibrationReport
 from target_arch.cli.arguments.parser import COMMANDS, parser
 from target_arch.diagnostics import Diagnostic, rules
 from target_arch.plan.manifest.bundle import Manifest
-from target_arch.soc.schema.json_schema import json_schema
+from target_arch.soc.files.json_schema import json_schema
 from target_arch.soc.schema.records import key_paths
 
 PYTHON = (

@@ -5,40 +5,37 @@ Tests: `tests/explore/test_keys.py`.
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
-
-import attrs
+from typing import Any, cast
 
 from target_arch.explore.formula import Number
 from target_arch.soc.faults import Fault, Path, dotted
-from target_arch.soc.model import CopyPath, Dma, LoadProcess, Memory, TargetArch
-from target_arch.soc.schema import fields
-from target_arch.soc.schema.fields import Key
+from target_arch.soc.model import (
+    CopyPath,
+    DeclaredCores,
+    DeclaredMemory,
+    DLDevice,
+    Dma,
+    LoadProcess,
+    MemoryMode,
+    PartitioningRules,
+    Port,
+    TargetArch,
+)
 from target_arch.soc.schema.kinds import Kind, Table, Text
+from target_arch.soc.schema.records import Key, record_keys
 
 _PART = re.compile(r"\.?([^.\[\]]+)|\[(\d{1,4})\]")
-_SECTIONS: Mapping[str, tuple[Key, ...]] = {
-    "memory": fields.MEMORY,
-    "dma": fields.DMA,
-    "copy": fields.COPY,
-    "target_arch": fields.TARGET_ARCH,
-    "memory_mode": fields.MEMORY_MODE,
-    "port": fields.PORT,
-}
-"""The sections of tables with a name or a number."""
-_INNER: Mapping[str, tuple[Key, ...]] = {
-    "device": fields.DEVICE,
-    "load": fields.LOAD,
-    "cores": fields.CORES,
-}
-_MODELS: Mapping[str, type[attrs.AttrsInstance]] = {
-    "memory": Memory,
+_SECTIONS: Mapping[str, type] = {
+    "memory": DeclaredMemory,
     "dma": Dma,
     "copy": CopyPath,
     "target_arch": TargetArch,
-    "load": LoadProcess,
+    "memory_mode": MemoryMode,
+    "port": Port,
 }
-"""Whose defaults count where a key is absent."""
+"""The records of tables with a name or a number."""
+_INNER: Mapping[str, type] = {"device": DLDevice, "load": LoadProcess, "cores": DeclaredCores}
+"""The records of tables in that of a target_arch."""
 
 
 def key_path(text: str) -> Path | None:
@@ -59,28 +56,36 @@ def key_kind(path: Path) -> Kind | None:
     match path:
         case ("lowering", "order"):
             return Text()
-        case ("partitioning", key):
-            return _kind(fields.PARTITIONING, key)
-        case ("target_arch", _, "device" | "load" | "cores" as inner, key):
-            return _kind(_INNER[str(inner)], key)
-        case (str(section), _, key) if section in _SECTIONS:
-            return _kind(_SECTIONS[section], key)
-        case (str(section), _, key, _) if section in _SECTIONS:
-            table = _kind(_SECTIONS[section], key)
-            return table.of if isinstance(table, Table) else None
+        case (str(section), _, key, _) if section in _SECTIONS and key not in _INNER:
+            table = _key(_SECTIONS[section], key)
+            return table.kind.of if table is not None and isinstance(table.kind, Table) else None
+    single = _single_key(path)
+    return None if single is None else cast(Kind, single.kind)
+
+
+def _single_key(path: Path) -> Key | None:
+    """The key of a value that is no part of a table of values."""
+    match path:
+        case ("partitioning", name):
+            return _key(PartitioningRules, name)
+        case ("target_arch", _, "device" | "load" | "cores" as inner, name):
+            return _key(_INNER[str(inner)], name)
+        case (str(section), _, name) if section in _SECTIONS and name not in _INNER:
+            return _key(_SECTIONS[section], name)
     return None
 
 
 def known_keys(document: Mapping[str, Any]) -> Iterator[str]:
     """Every key that a SoC file has or could have in the tables that it has."""
-    for section, keys in _SECTIONS.items():
+    for section, record in _SECTIONS.items():
+        keys = [key for key in record_keys(record) if key.name not in _INNER]
         tables: Any = document.get(section, {})
         names: Any = range(len(tables)) if section == "copy" else tables
         for name in names:
             for key in keys:
                 yield from _spread((section, name), key, tables[name])
-            for inner, inner_keys in _INNER.items() if section == "target_arch" else ():
-                yield from (dotted((section, name, inner, key.name)) for key in inner_keys)
+            for inner, below in _INNER.items() if section == "target_arch" else ():
+                yield from (dotted((section, name, inner, key.name)) for key in record_keys(below))
 
 
 def _spread(table: Path, key: Key, values: Mapping[str, Any]) -> Iterator[str]:
@@ -123,11 +128,10 @@ def value_in(document: Mapping[str, Any], path: Path) -> Number | None:
 
 
 def _default(path: Path) -> Number | None:
-    section, name = (path[2], path[3]) if len(path) == 4 else (path[0], path[-1])
-    model = _MODELS.get(str(section))
-    default = None if model is None else getattr(attrs.fields_dict(model).get(str(name)), "default", None)
+    key = _single_key(path)
+    default = None if key is None else key.field.default
     return default if isinstance(default, int | float | str) else None
 
 
-def _kind(keys: tuple[Key, ...], name: str | int) -> Kind | None:
-    return next((key.kind for key in keys if key.name == name), None)
+def _key(record: type, name: str | int) -> Key | None:
+    return next((key for key in record_keys(record) if key.name == name), None)

@@ -9,13 +9,12 @@ from attrs import frozen
 from target_arch.diagnostics import DiagnosticError
 from target_arch.explore.bases import base_chip
 from target_arch.explore.space import CHIP, BaseChip, SpaceModel, Variation, VariedValue
+from target_arch.explore.space_document import SpaceModelTable
 from target_arch.soc.faults import Path
 from target_arch.soc.files.presence import is_file
-from target_arch.soc.files.tables import TableDraft, named_tables, required_value, table_values
-from target_arch.soc.schema.fields import Key
 from target_arch.soc.schema.kinds import OneOrMore
-
-_MODEL = (Key(name="file", kind=OneOrMore(), required=True, help="a model file; several are variants"),)
+from target_arch.soc.schema.records import table_values
+from target_arch.soc.schema.tables import TableDraft, named_tables, required_value
 
 
 @frozen(kw_only=True)
@@ -82,7 +81,7 @@ def _models(values: Mapping[str, Any], folder: File, draft: TableDraft) -> tuple
 
 def _model(name: str, table: Mapping[str, Any], folder: File, draft: TableDraft) -> SpaceModel:
     path: Path = ("model", name)
-    files = tuple(folder / file for file in table_values(path, table, _MODEL, draft).get("file", ()))
+    files = tuple(folder / file for file in table_values(path, table, SpaceModelTable, draft).get("file", ()))
     several = isinstance(table.get("file"), list)
     for number, file in enumerate(files):
         if not is_file(file):

@@ -11,26 +11,15 @@ from typing import Any
 from target_arch.diagnostics import DiagnosticError
 from target_arch.explore.space import Space
 from target_arch.explore.space_bases import SpaceBases
+from target_arch.explore.space_document import SCHEMA, SpaceDocument
 from target_arch.explore.space_formulas import SpaceFormulas
 from target_arch.explore.space_variations import SpaceVariations
 from target_arch.explore.space_wishes import SpaceWishes
-from target_arch.soc.files.tables import TableDraft, unknown_keys
 from target_arch.soc.files.toml_file import document, placed, read_text
+from target_arch.soc.schema.records import record_keys
+from target_arch.soc.schema.tables import TableDraft, unknown_keys
 
 SPACE_FILE = "space file"
-SCHEMA = 1
-_TOP = (
-    "schema",
-    "soc",
-    "objective",
-    "model",
-    "vary",
-    "ties",
-    "where",
-    "formulas",
-    "minimize",
-    "limits",
-)
 
 
 def read_space(file: File) -> Space:
@@ -61,7 +50,7 @@ def _space(values: Mapping[str, Any], folder: File, name: str, draft: TableDraft
             f"this version reads `schema = {SCHEMA}`",
         )
         return None
-    unknown_keys((), values, _TOP, draft)
+    unknown_keys((), values, tuple(key.name for key in record_keys(SpaceDocument)), draft)
     bases = SpaceBases.read(values, folder, draft)
     if not bases.chips or not bases.models:
         return None

@@ -11,10 +11,11 @@ from target_arch.explore.keys import key_kind, key_path
 from target_arch.explore.measures import measure
 from target_arch.explore.space import Tie
 from target_arch.explore.space_bases import SpaceBases
+from target_arch.explore.space_document import SpaceDocument
 from target_arch.explore.space_variations import SpaceVariations
 from target_arch.soc.faults import Path
-from target_arch.soc.files.tables import TableDraft
-from target_arch.soc.schema.kinds import OneOrMore, Text, wrong_type
+from target_arch.soc.schema.records import record_key
+from target_arch.soc.schema.tables import TableDraft
 
 
 @frozen(kw_only=True)
@@ -60,7 +61,7 @@ class SpaceFormulas:
 
     def _where(self, values: Mapping[str, Any]) -> tuple[Formula, ...]:
         stated = values.get("where", [])
-        texts = OneOrMore().read(("where",), stated, self.draft.faults) if stated else ()
+        texts = self._read("where", stated) if stated else ()
         read = [
             self._formula(("where",) if isinstance(stated, str) else ("where", number), text)
             for number, text in enumerate(texts or ())
@@ -86,9 +87,8 @@ class SpaceFormulas:
 
     def _texts(self, values: Mapping[str, Any], section: str) -> dict[str, str]:
         """A table from names to text."""
-        table, faults = values.get(section, {}), self.draft.faults
-        if not isinstance(table, dict):
-            wrong_type((section,), "a table", table, faults)
-            return {}
-        read = {name: Text().read((section, name), text, faults) for name, text in table.items()}
+        read = self._read(section, values.get(section, {})) or {}
         return {name: text for name, text in read.items() if text is not None}
+
+    def _read(self, key: str, stated: object) -> Any:
+        return record_key(SpaceDocument, key).kind.read((key,), stated, self.draft.faults)

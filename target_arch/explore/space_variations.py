@@ -9,15 +9,15 @@ from target_arch.diagnostics import listed, name_hint
 from target_arch.explore.keys import has_table, key_kind, key_path, known_keys
 from target_arch.explore.space import CHIP, MODE, OBJECTIVE, OPTIMIZE, Variation
 from target_arch.explore.space_bases import SpaceBases
-from target_arch.explore.values import RANGE, settings
+from target_arch.explore.space_document import VariationTable
+from target_arch.explore.values import settings
 from target_arch.plan.goal import Goal
 from target_arch.plan.objective import Objective
 from target_arch.soc.faults import Path
-from target_arch.soc.files.tables import TableDraft, named_tables, required_value, table_values, unknown_keys
-from target_arch.soc.schema.fields import Key
-from target_arch.soc.schema.kinds import Kind, OneOf, OneOrMore, Text
+from target_arch.soc.schema.kinds import Kind, OneOf, Text
+from target_arch.soc.schema.records import table_values
+from target_arch.soc.schema.tables import TableDraft, named_tables, required_value
 
-_VARY = (Key(name="key", kind=OneOrMore(), help="the keys of the SoC file that have the value together"),)
 _PROGRAM: Mapping[str, Kind] = {
     MODE: Text(),
     OPTIMIZE: OneOf(words=tuple(Goal)),
@@ -74,10 +74,7 @@ class SpaceVariations:
         return kind
 
     def _variation(self, path: Path, name: str, table: Mapping[str, Any]) -> Variation | None:
-        keys = table_values(path, {k: v for k, v in table.items() if k == "key"}, _VARY, self.draft).get(
-            "key"
-        )
-        unknown_keys(path, table, ("key", *RANGE), self.draft)
+        keys = table_values(path, table, VariationTable, self.draft).get("key")
         if name in _PROGRAM and keys is None:
             return self._settled(path, name, (), _PROGRAM[name], table)
         if keys is None:

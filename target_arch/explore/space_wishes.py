@@ -9,10 +9,12 @@ from target_arch.diagnostics import name_hint
 from target_arch.explore.measures import PERIOD, measure, measures
 from target_arch.explore.space import OBJECTIVE, Limit, Variation
 from target_arch.explore.space_bases import SpaceBases
+from target_arch.explore.space_document import SpaceDocument
 from target_arch.plan.objective import Objective
 from target_arch.soc.faults import Path
-from target_arch.soc.files.tables import TableDraft, required_value
-from target_arch.soc.schema.kinds import OneOf, OneOrMore, wrong_type
+from target_arch.soc.schema.kinds import wrong_type
+from target_arch.soc.schema.records import record_key
+from target_arch.soc.schema.tables import TableDraft, required_value
 
 
 @frozen(kw_only=True)
@@ -28,7 +30,7 @@ class SpaceWishes:
         for their period without them.
         """
         stated = self.values.get("objective", str(Objective.LATENCY))
-        word = OneOf(words=tuple(Objective)).read(("objective",), stated, self.draft.faults)
+        word = self._read("objective", stated)
         varied = [each for each in variations if each.name == OBJECTIVE]
         words = {value.shown for each in varied for value in each.settings} or {word}
         if varied and "objective" in self.values:
@@ -44,7 +46,7 @@ class SpaceWishes:
     def minimize(self) -> tuple[str, ...]:
         """The names of measures and formulas that are to be small."""
         stated = required_value((), self.values, "minimize", self.draft)
-        names = None if stated is None else OneOrMore().read(("minimize",), stated, self.draft.faults)
+        names = None if stated is None else self._read("minimize", stated)
         for number, name in enumerate(names or ()):
             self._require_measure(("minimize",) if isinstance(stated, str) else ("minimize", number), name)
         return tuple(names or ())
@@ -57,6 +59,9 @@ class SpaceWishes:
             return ()
         limits = [self._limit(("limits", name), name, value) for name, value in table.items()]
         return tuple(limit for limit in limits if limit is not None)
+
+    def _read(self, key: str, stated: object) -> Any:
+        return record_key(SpaceDocument, key).kind.read((key,), stated, self.draft.faults)
 
     def _limit(self, place: Path, name: str, value: object) -> Limit | None:
         if not self._require_measure(place, name):

@@ -11,9 +11,18 @@ from typing import Annotated, cast
 from attrs import evolve, field, frozen
 
 from target_arch.soc.faults import Path
-from target_arch.soc.model import CopyPath, SoC, TargetArch
-from target_arch.soc.schema.fields import COPY, LOAD, SCHEMA, WATTS
-from target_arch.soc.schema.kinds import Faults, Names, OneOrMore, Quantity, Text
+from target_arch.soc.model import SCHEMA, CopyPath, SoC, TargetArch
+from target_arch.soc.schema.kinds import (
+    BANDWIDTH_OF_PATHS,
+    LATENCY,
+    SIZE_IN_BYTES,
+    WATTS,
+    Faults,
+    Names,
+    OneOrMore,
+    Quantity,
+    Text,
+)
 from target_arch.soc.schema.records import NO_KEY, WHERE_THERE, ClosedRecord, KeyName, Real, RecordKind
 from target_arch.soc.units import TIME
 
@@ -24,10 +33,8 @@ _COUNTED = {f"{unit}{per}": factor for per in _PER for unit, factor in _DURATION
 _JOULES = {"pJ": Fraction(1, 10**12), "nJ": Fraction(1, 10**9), "uJ": Fraction(1, 10**6)}
 _JOULES |= {"mJ": Fraction(1, 10**3), "J": Fraction(1)}
 _ENERGY = Quantity(what="energy", units=_JOULES, most=1e6, zero=True, written_in="pJ")
-_OF_COPIES = {key.name: key.kind for key in COPY}
-_OF_LOADS = {key.name: key.kind for key in LOAD}
-_SETUP = evolve(cast(Quantity, _OF_COPIES["setup"]), written_in="ns")
-_BANDWIDTH = evolve(cast(Quantity, _OF_COPIES["bandwidth"]), written_in="MB/s")
+_SETUP = evolve(LATENCY, written_in="ns")
+_BANDWIDTH = evolve(BANDWIDTH_OF_PATHS, written_in="MB/s")
 _POWER = Annotated[float | None, WATTS, WHERE_THERE]
 _PART = Annotated[float, Real(digits=4)]
 
@@ -113,8 +120,8 @@ class PathCost(ClosedRecord):
 class LoadCost(ClosedRecord):
     """The cost of a load process: bytes of the image and seconds, None where not measured."""
 
-    bytes: Annotated[int | None, _OF_LOADS["bytes"], WHERE_THERE, "size of the image"] = None
-    time: Annotated[float | None, _OF_LOADS["time"], WHERE_THERE, "to load and start it"] = None
+    bytes: Annotated[int | None, SIZE_IN_BYTES, WHERE_THERE, "size of the image"] = None
+    time: Annotated[float | None, LATENCY, WHERE_THERE, "to load and start it"] = None
 
     def contradictions(self) -> Iterator[tuple[Path, str]]:
         """A process of which nothing is said."""

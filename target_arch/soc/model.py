@@ -1,17 +1,35 @@
 """The values a SoC description consists of.
 
-The reader (`files/soc_file.py`) makes them from TOML, rules (`rules/`) check relations between several of
-them, and anyone may build them in Python. They describe the chip and nothing about a model. Units are SI:
-bytes, bytes per second, seconds, hertz.
+Most classes are the records of tables in a SoC file (`document.py`): their fields say which keys a
+table has, what a value may be, and what it means. The reader (`files/soc_file.py`) makes them from TOML,
+rules (`rules/`) check relations between several of them, and anyone may build them in Python. They describe
+the chip and nothing about a model. Units are SI: bytes, bytes per second, seconds, hertz.
 """
 
 from collections.abc import Container, Mapping
 from functools import cached_property
-from typing import Protocol, TypeVar
+from typing import Annotated, Protocol, TypeVar
 
 from attrs import field, frozen
 
 from target_arch.soc.chip.chip import Chip
+from target_arch.soc.schema.kinds import (
+    ADDRESS,
+    BANDWIDTH_OF_PATHS,
+    CLOCK,
+    EVERY_KIND,
+    LATENCY,
+    SIZE_IN_BYTES,
+    Flag,
+    Integer,
+    Names,
+    OneOf,
+    OneOrMore,
+    Scalar,
+    Table,
+    Text,
+)
+from target_arch.soc.schema.records import NO_KEY, REQUIRED, ClosedRecord, KeyName, OrNull, RecordKind
 from target_arch.soc.words import (
     LINKED,
     CacheDuty,
@@ -24,6 +42,9 @@ from target_arch.soc.words import (
     operand_rule,
 )
 
+SCHEMA = 1
+"""The version of SoC files."""
+
 HOST_ENGINE = "cpu"
 """The engine name of a copy path that the host CPU itself performs (synchronous)."""
 
@@ -32,11 +53,13 @@ PHASES = ("graph", "s-tir", "ns-tir", "codegen")
 
 
 @frozen(kw_only=True, order=True)
-class DLDevice:
+class DLDevice(ClosedRecord):
     """The pair (device_type, device_id) of DLPack."""
 
-    type: DLDeviceType = field(converter=device_type)
-    id: int
+    type: Annotated[DLDeviceType, OneOf(words=tuple(sorted(DLDeviceType))), "DLPack's name"] = field(
+        converter=device_type
+    )
+    id: Annotated[int, Integer(least=0, most=2**16 - 1), "of the first instance; those of others follow"]
 
     @property
     def code(self) -> int:
@@ -48,53 +71,90 @@ class DLDevice:
 
 
 @frozen(kw_only=True)
-class Memory:
+class Memory(ClosedRecord):
     """A physical memory.
 
-    `base` is the host's address of its first byte, None where the host cannot see it. Where it is `cached`,
-    `cache_line` are the bytes of a line of the host's cache. `observers` gives the
-    address at which a target_arch sees it; the host observes every memory that has a base. `replica_of` names
-    the declaration that a per-instance memory was expanded from (`conv_bram_2` has `replica_of="conv_bram"`).
+    The host observes every memory that has a `base`; `base` is None where it cannot see it. `replica_of`
+    names the declaration that a per-instance memory was expanded from (`conv_bram_2` has
+    `replica_of="conv_bram"`).
     """
 
-    name: str
-    size: int
-    base: int | None = None
-    observers: Mapping[str, int] = field(factory=dict)
-    read_bandwidth: float | None = None
-    write_bandwidth: float | None = None
-    latency: float = 0.0
-    cached: bool = False
-    cache_line: int = 64
-    writable: bool = True
-    replica_of: str | None = None
+    name: Annotated[str, NO_KEY]
+    size: Annotated[int, SIZE_IN_BYTES, "bytes, or text with a unit"]
+    base: Annotated[
+        int | None, ADDRESS, "where the host sees its first byte; absent where the host cannot see it"
+    ] = None
+    observers: Annotated[
+        Mapping[str, int],
+        Table(of=ADDRESS),
+        "other target_archs that see it, and the address of its first byte for each",
+    ] = field(factory=dict)
+    read_bandwidth: Annotated[float | None, BANDWIDTH_OF_PATHS, "sustained, for one reader"] = None
+    write_bandwidth: Annotated[float | None, BANDWIDTH_OF_PATHS, "sustained, for one writer"] = None
+    latency: Annotated[float, LATENCY, "of one access"] = 0.0
+    cached: Annotated[bool, Flag(), "true if the host accesses it through its cache"] = False
+    cache_line: Annotated[
+        int,
+        Integer(least=4, most=1024, power_of_two=True),
+        "bytes of a line of that cache, a power of two; state it if the host's lines are longer",
+    ] = 64
+    writable: Annotated[bool, Flag(), "false for flash and ROM"] = True
+    replica_of: Annotated[str | None, NO_KEY] = None
 
 
 @frozen(kw_only=True)
-class Dma:
-    """A DMA engine: `channels` copies may be in flight at once, each channel in order."""
+class DeclaredMemory(Memory):
+    """A memory as a SoC file declares it: one for each instance of its observer where `per_instance`."""
 
-    name: str
-    channels: int = 1
+    per_instance: Annotated[bool, Flag(), "true if each instance of its only observer has one of its own"] = (
+        False
+    )
+
+
+@frozen(kw_only=True)
+class Dma(ClosedRecord):
+    """A DMA engine."""
+
+    name: Annotated[str, NO_KEY]
+    channels: Annotated[
+        int,
+        Integer(least=1, most=64),
+        "copies that may be in flight at once; each channel executes its copies in order",
+    ] = 1
 
 
 @frozen(kw_only=True, cache_hash=True)
-class CopyPath:
+class CopyPath(ClosedRecord):
     """A declared way from one memory to another.
 
-    `alignment` holds for both start addresses and for 2-D strides; `max_bytes` bounds one transfer (one row
-    of a 2-D one); `dimensions` is 1 or 2; `cache` is the duty of the core that starts it.
+    A file may name several memories at each end, which are several paths. `max_bytes` is None where there is
+    no limit.
     """
 
-    source: str
-    target: str
-    engine: str = HOST_ENGINE
-    bandwidth: float | None = None
-    setup: float = 0.0
-    alignment: int = 1
-    max_bytes: int | None = None
-    dimensions: int = 1
-    cache: CacheDuty = field(default=CacheDuty.NONE, converter=cache_duty)
+    source: Annotated[str, KeyName("from"), OneOrMore(), "the memories read"]
+    target: Annotated[str, KeyName("to"), OneOrMore(), "the memories written"]
+    engine: Annotated[
+        str,
+        Text(),
+        "`cpu`: the host copies, synchronously; or the name of a DMA engine, which copies asynchronously and "
+        "signals an event",
+    ] = HOST_ENGINE
+    bandwidth: Annotated[float | None, BANDWIDTH_OF_PATHS, "sustained"] = None
+    setup: Annotated[float, LATENCY, "from the start of the copy to the first byte"] = 0.0
+    alignment: Annotated[
+        int,
+        Integer(least=1, most=4096, power_of_two=True),
+        "of both addresses and of 2-D strides, in bytes; a power of two",
+    ] = 1
+    max_bytes: Annotated[
+        int | None, SIZE_IN_BYTES, "the longest transfer, or row of a 2-D one; a multiple of `alignment`"
+    ] = None
+    dimensions: Annotated[int, Integer(least=1, most=2), "2 if rows may have strides"] = 1
+    cache: Annotated[
+        CacheDuty,
+        OneOf(words=tuple(CacheDuty)),
+        "the cache maintenance that the copy needs from the core that starts it",
+    ] = field(default=CacheDuty.NONE, converter=cache_duty)
 
     @property
     def is_async(self) -> bool:
@@ -103,54 +163,105 @@ class CopyPath:
 
 
 @frozen(kw_only=True)
-class LoadProcess:
-    """How an instance gets its program: `process` names a value of `target_arch.backend.load_process`."""
+class LoadProcess(ClosedRecord):
+    """How an instance gets its program."""
 
-    process: str = LINKED
-    image: str | None = None
-    bytes: int = 0
-    time: float = 0.0
+    process: Annotated[
+        str,
+        REQUIRED,
+        Text(identifier=True),
+        "`linked`, `firmware`, `bitstream`, `module`, `command_stream`, or one that a plug-in brings",
+    ] = LINKED
+    image: Annotated[
+        str | None,
+        Text(file_name=True),
+        "file name of its image: required for `firmware` and `bitstream`, refused for others",
+    ] = None
+    bytes: Annotated[int, SIZE_IN_BYTES, "of the image"] = 0
+    time: Annotated[float, LATENCY, "to load and start it"] = 0.0
 
 
 @frozen(kw_only=True)
-class Cores:
+class Cores(ClosedRecord):
     """The cores that instances of a target_arch are: they execute C functions, each on a stack of its own.
 
-    Each has `stack` bytes in the memory `stack_memory`, by default the first of its target_arch. `wake` are
-    the seconds from the signal of the host until a core that sleeps executes. If they are `coherent`, each
-    sees what the others and the host wrote, without maintenance of a cache.
+    `stack_memory` is empty where it is the first of their target_arch.
     """
 
-    stack: int
-    stack_memory: str = ""
-    wake: float = 0.0
-    coherent: bool = False
+    stack: Annotated[int, SIZE_IN_BYTES, "bytes of the stack of each core"]
+    stack_memory: Annotated[str, Text(), "the memory of the stacks; the first of `memory` by default"] = ""
+    wake: Annotated[
+        float,
+        LATENCY,
+        "from the signal of the host until a core that sleeps executes; every call of a kernel there takes "
+        "that much more",
+    ] = 0.0
+    coherent: Annotated[
+        bool,
+        Flag(),
+        "true where the cores see what the host wrote, and it what they wrote, without maintenance of a "
+        "cache; else buffers of cached memories that they share have cache lines of their own",
+    ] = False
 
 
 @frozen(kw_only=True)
-class TargetArch:
+class DeclaredCores(Cores):
+    """Cores as a SoC file declares them: what they share becomes observers of memories."""
+
+    shares: Annotated[
+        tuple[str, ...],
+        Names(),
+        "memories of the host that they see at its addresses: nothing is copied between the host and them. "
+        "It stands for entries in the `observers` of those memories",
+    ] = ()
+
+
+@frozen(kw_only=True)
+class TargetArch(ClosedRecord):
     """The description of one named compute element (all its instances).
 
-    `memory` is the order of preference in which its operands are placed. `buffers` maps the local buffer
-    names of its backend (`inp`, `wgt`, `acc`) to memories; TVM code refers to them as scope
-    `local.<buffer>_buffer`. It has `cores` if its instances are cores beside the host's. `options` are the
-    backend's own, checked by the backend. `clock` is in hertz, `isa` the instruction set that kernels in C
-    are laid out for.
+    `buffers` maps the local buffer names of its backend (`inp`, `wgt`, `acc`) to memories; TVM code refers to
+    them as scope `local.<buffer>_buffer`. `options` are checked by the backend. `clock` is 0 where it is not
+    known.
     """
 
-    name: str
-    backend: str
-    device: DLDevice
-    host: bool = False
-    instances: int = 1
-    clock: float = 0.0
-    isa: InstructionSet = field(default=InstructionSet.GENERIC, converter=instruction_set)
-    memory: tuple[str, ...] = ()
-    buffers: Mapping[str, str] = field(factory=dict)
-    operands: OperandRule = field(default=OperandRule.IN_AND_OUT, converter=operand_rule)
-    load: LoadProcess = LoadProcess()
-    cores: Cores | None = None
-    options: Mapping[str, int | float | str | bool] = field(factory=dict)
+    name: Annotated[str, NO_KEY]
+    backend: Annotated[str, Text(identifier=True), "the plug-in that programs it"]
+    host: Annotated[bool, Flag(), "true for exactly one target_arch, the one that runs the bundle"] = False
+    instances: Annotated[int, Integer(least=1, most=256), "identical pieces, each programmed on its own"] = 1
+    clock: Annotated[float, CLOCK, "frequency of its compute"] = 0.0
+    isa: Annotated[
+        InstructionSet,
+        OneOf(words=tuple(InstructionSet)),
+        "the instruction set that kernels in C are laid out for; the C runs on every other too",
+    ] = field(default=InstructionSet.GENERIC, converter=instruction_set)
+    memory: Annotated[tuple[str, ...], REQUIRED, Names(), "memories for its operands, best first"] = ()
+    buffers: Annotated[
+        Mapping[str, str],
+        Table(of=Text()),
+        "local buffer of its backend → memory. Copy paths must reach it, unless the target_arch works in a "
+        "memory of the host and fills its buffers itself",
+    ] = field(factory=dict)
+    operands: Annotated[
+        OperandRule,
+        OneOf(words=tuple(OperandRule)),
+        "the operands that must be in its memory; with `outputs`, inputs may be read from any memory it can "
+        "see",
+    ] = field(default=OperandRule.IN_AND_OUT, converter=operand_rule)
+    options: Annotated[
+        Mapping[str, int | float | str | bool],
+        Table(of=Scalar()),
+        "options of its backend; `target-arch backends` lists them",
+    ] = field(factory=dict)
+    device: Annotated[DLDevice, "its DLDevice"]
+    load: Annotated[LoadProcess, "how it gets its program: the name of a load process, or a table"] = (
+        LoadProcess()
+    )
+    cores: Annotated[
+        Cores | None,
+        OrNull(RecordKind(DeclaredCores)),
+        "where its instances are cores beside the host's: each with a stack of its own",
+    ] = None
 
     @property
     def wake(self) -> float:
@@ -189,28 +300,69 @@ class Instance:
 
 
 @frozen(kw_only=True)
-class MemoryMode:
+class MemoryMode(ClosedRecord):
     """How a product uses the memories: for each purpose the memories in order of preference."""
 
-    name: str
-    workspace: tuple[str, ...]
-    constants: tuple[str, ...]
-    io: tuple[str, ...]
+    name: Annotated[str, NO_KEY]
+    workspace: Annotated[
+        tuple[str, ...],
+        Names(),
+        "intermediate tensors. Where a tensor could be in several of these, it is in the one that costs the "
+        "least time of copies; the order decides between equals",
+    ]
+    constants: Annotated[tuple[str, ...], Names(), "weights"]
+    io: Annotated[
+        tuple[str, ...],
+        Names(),
+        "inputs and outputs of the model. Where no copy path leads from `workspace` to a memory of the host "
+        "named here, the CPU copies: no `[[copy]]` is needed for that",
+    ]
 
 
 @frozen(kw_only=True)
-class Port:
+class Port(ClosedRecord):
     """Where a port of the C runtime that brings its own linker script puts a program.
 
-    `name` is the port's (`target_arch.backend.port`). `machine` is one of its machines, `code` the memory of
-    vectors, code and read-only data, `data` that of variables and of the stack, which has `stack` bytes.
+    `name` is the port's (`target_arch.backend.port`).
     """
 
-    name: str
-    machine: str
-    code: str
-    data: str
-    stack: int
+    name: Annotated[str, NO_KEY]
+    machine: Annotated[str, Text(), "one of the port's machines, which executes it"]
+    code: Annotated[str, Text(), "memory of the vector table, code and read-only data"]
+    data: Annotated[str, Text(), "memory of variables and of the stack; arenas come after them"]
+    stack: Annotated[int, SIZE_IN_BYTES, "bytes of the stack"]
+
+
+@frozen(kw_only=True)
+class PartitioningRules(ClosedRecord):
+    """The rules of placement in a SoC file. Operators are named by a kind, an id or `*`."""
+
+    order: Annotated[
+        tuple[str, ...], Names(), "every target_arch, in the order in which they may claim operators"
+    ]
+    require: Annotated[
+        Mapping[str, str],
+        Table(of=Text(), also=EVERY_KIND),
+        "operator kind or `*` → where such operators must go: a target_arch, or one instance such as "
+        "`fpga_conv2d[1]`",
+    ] = field(factory=dict)
+    prefer: Annotated[
+        Mapping[str, str],
+        Table(of=Text(), also=EVERY_KIND),
+        "operator kind or `*` → where they go if it supports them, whatever it costs",
+    ] = field(factory=dict)
+    forbid: Annotated[
+        Mapping[str, tuple[str, ...]],
+        Table(of=Names(), also=EVERY_KIND),
+        "operator kind or `*` → where they must not go",
+    ] = field(factory=dict)
+    divide: Annotated[
+        Mapping[str, tuple[str, ...]],
+        Table(of=Names(least=0), also=EVERY_KIND),
+        "operator kind or `*` → which target_archs or instances may compute slices of them, with `--divide "
+        "auto`; none (`[]`): they stay whole. Kinds that are not named may be divided over whatever takes "
+        "them",
+    ] = field(factory=dict)
 
 
 @frozen(kw_only=True, slots=False, repr=False)
@@ -240,7 +392,7 @@ class SoC:
     prefer: Mapping[str, str] = field(factory=dict)
     forbid: Mapping[str, tuple[str, ...]] = field(factory=dict)
     divide: Mapping[str, tuple[str, ...]] = field(factory=dict)
-    schema: int = 1
+    schema: int = SCHEMA
 
     def __repr__(self) -> str:
         return f"<SoC {self.name}: {', '.join(arch.name for arch in self.archs)}>"

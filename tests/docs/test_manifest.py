@@ -60,6 +60,7 @@ from target_arch.plan.manifest.verification import (
 )
 from target_arch.plan.manifest.weights import WeightEntry, WeightsFileEntry
 from target_arch.plan.memory import BufferKind
+from target_arch.soc.schema.records import key_table
 from tests.docs.record_tables import check_tables
 
 PAGE = Path(__file__).parents[2] / "docs" / "manifest.md"
@@ -114,7 +115,7 @@ PARTS: dict[str, Any] = {
 
 
 def test_every_part_has_its_table(pytestconfig: pytest.Config) -> None:
-    check_tables(PAGE, PARTS, update=pytestconfig.getoption("--update-golden"))
+    check_tables(PAGE, PARTS, key_table, update=pytestconfig.getoption("--update-golden"))
 
 
 def test_the_words_of_buffers() -> None:

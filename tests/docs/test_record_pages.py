@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
+from target_arch.explore.space_document import SpaceDocument, VariationTable
 from target_arch.plan.tuning import TuningFile, TuningRecord
+from target_arch.plan.workloads.workload_file import ModelTable, WorkloadDocument
+from target_arch.soc.chip.chip import Chip
 from target_arch.soc.costs import (
     Calibration,
     Costs,
@@ -19,6 +22,20 @@ from target_arch.soc.costs import (
     PowerCost,
     StatedError,
 )
+from target_arch.soc.document import CostTable, LoweringOrders, SocDocument
+from target_arch.soc.model import (
+    CopyPath,
+    DeclaredCores,
+    DeclaredMemory,
+    DLDevice,
+    Dma,
+    LoadProcess,
+    MemoryMode,
+    PartitioningRules,
+    Port,
+    TargetArch,
+)
+from target_arch.soc.schema.records import default_table, key_table
 from tests.docs.record_tables import check_tables
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -35,9 +52,37 @@ PAGES: dict[str, dict[str, Any]] = {
     },
     "tuning": {"## The file": TuningFile, "### `records[]`": TuningRecord},
 }
-"""The headings with a table in each page, and the record of each."""
+"""The headings with a table in each page on a JSON file, and the record of each."""
+TOML_PAGES: dict[str, dict[str, Any]] = {
+    "soc-file": {
+        "## Top level": SocDocument,
+        "## `[memory.NAME]`": DeclaredMemory,
+        "## `[dma.NAME]`": Dma,
+        "## `[[copy]]`": CopyPath,
+        "## `[target_arch.NAME]`": TargetArch,
+        "### DLDevice": DLDevice,
+        "### Load processes": LoadProcess,
+        "### Cores": DeclaredCores,
+        "## `[memory_mode.NAME]`": MemoryMode,
+        "## `[port.NAME]`": Port,
+        "## `[chip]`": Chip,
+        "## `[cost]`": CostTable,
+        "## `[partitioning]`": PartitioningRules,
+        "## `[lowering]`": LoweringOrders,
+    },
+    "workloads": {"## The file": WorkloadDocument, "### `[model.NAME]`": ModelTable},
+    "explore": {"## A space file": SpaceDocument, "### `[vary.NAME]`": VariationTable},
+}
+"""As PAGES, of TOML files: people write them, so the tables say what is there without a key."""
 
 
 @pytest.mark.parametrize("page", list(PAGES))
 def test_every_record_has_its_table(page: str, pytestconfig: pytest.Config) -> None:
-    check_tables(DOCS / f"{page}.md", PAGES[page], update=pytestconfig.getoption("--update-golden"))
+    update = pytestconfig.getoption("--update-golden")
+    check_tables(DOCS / f"{page}.md", PAGES[page], key_table, update=update)
+
+
+@pytest.mark.parametrize("page", list(TOML_PAGES))
+def test_every_record_of_a_toml_file_has_its_table(page: str, pytestconfig: pytest.Config) -> None:
+    update = pytestconfig.getoption("--update-golden")
+    check_tables(DOCS / f"{page}.md", TOML_PAGES[page], default_table, update=update)

@@ -184,5 +184,5 @@ def test_a_damaged_manifest_is_refused_with_its_place(digits_bundle: Path, tmp_p
     assert "[bad-manifest]" in str(error.value)
     del model["operators"]
     (tmp_path / "manifest.json").write_text(json.dumps(manifest, indent=2))
-    with pytest.raises(DiagnosticError, match="`operators` is missing"):
+    with pytest.raises(DiagnosticError, match="lacks `operators`"):
         read_report(tmp_path)

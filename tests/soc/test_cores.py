@@ -54,7 +54,7 @@ def test_the_summary_has_the_stack_of_every_core() -> None:
     [
         (
             'cores = { shares = ["sram"] }',
-            "dual.toml:28:1: error: `[target_arch.second_cpu.cores]` lacks `stack` [missing-key]\n"
+            "dual.toml:28:1: error: `target_arch.second_cpu.cores` lacks `stack` [missing-key]\n"
             '   28 | cores = { shares = ["sram"] }\n'
             "      | ^^^^^",
         ),

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from target_arch.registry import PlugIns
 from target_arch.soc import units
-from target_arch.soc.schema import fields
 from target_arch.soc.words import CacheDuty
 from tests.rule_groups import rules_of
 from tests.systems import MACHINES
@@ -17,26 +16,6 @@ def test_every_rule_with_its_line() -> None:
     groups = ("soc-file", "soc-file-and-backends", "soc-file-and-systems")
     every = {rule: line for group in groups for rule, line in rules_of(group).items()}
     assert [rule for rule, line in every.items() if f"| `{rule}` | {line} |" not in TEXT] == []
-
-
-def test_every_key() -> None:
-    tables = (
-        fields.MEMORY,
-        fields.DMA,
-        fields.COPY,
-        fields.DEVICE,
-        fields.LOAD,
-        fields.TARGET_ARCH,
-        fields.CORES,
-        (fields.SHARES,),
-        fields.MEMORY_MODE,
-        fields.PORT,
-        fields.COST,
-        fields.CHIP,
-        fields.PARTITIONING,
-    )
-    keys = {key.name for table in tables for key in table}
-    assert [key for key in sorted(keys) if not re.search(rf"\b{key}\b", TEXT)] == []
 
 
 def test_every_word_and_unit() -> None:

@@ -24,7 +24,7 @@ from target_arch.plan.manifest.weights import WeightsEntry
 from target_arch.relax.inventory import OperatorUse
 from target_arch.soc import SoC
 from target_arch.soc.files.chip_listing import ListedChip
-from target_arch.soc.schema.json_schema import json_schema
+from target_arch.soc.files.json_schema import json_schema
 from target_arch.tune.report import Tuned
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"

@@ -16,8 +16,7 @@ from target_arch.registry import Backends, PlugIns
 from target_arch.registry.default_soc import HOST_DEVICE, WantedArch, default_soc
 from target_arch.soc import SoC, TargetArch, check_soc
 from target_arch.soc.faults import Fault
-from target_arch.soc.schema.fields import TARGET_ARCH
-from target_arch.soc.schema.kinds import IDENTIFIER, SIZE_IN_BYTES, Kind
+from target_arch.soc.schema.kinds import CLOCK, IDENTIFIER, SIZE_IN_BYTES, Kind
 
 Value = int | float | str | bool
 Given = tuple[str, str, str]
@@ -31,7 +30,6 @@ _TRUTH = {"true": True, "false": False}
 _KINDS: Mapping[type, str] = {bool: "true or false", int: "a whole number", float: "a number"}
 _MOST_CORES = 64
 _OF_THE_HOST = "those of the host share its memory; describe others in a SoC file"
-_CLOCK = next(key.kind for key in TARGET_ARCH if key.name == "clock")
 
 
 @frozen(kw_only=True)
@@ -152,7 +150,7 @@ def _wanted(target: TargetArgument, backends: Backends, wrong: list[Diagnostic])
     made = WantedArch(name=name, backend=kind.text, default=default)
     for key, value in target.settings:
         if key.text == "clock":
-            made = evolve(made, clock=_quantity(value, key, _CLOCK, wrong))
+            made = evolve(made, clock=_quantity(value, key, CLOCK, wrong))
         elif key.text == "cores":
             made = evolve(made, cores=_cores(value, key, made, backend, wrong))
         elif key.text in memories:

@@ -6,9 +6,9 @@ Every mistake of a file is reported at once, at its place. Tests:
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path as File
-from typing import Any
+from typing import Annotated, Any
 
-from attrs import define, evolve
+from attrs import define, evolve, frozen
 
 from target_arch.diagnostics import DiagnosticError
 from target_arch.plan.workloads.workload import (
@@ -24,10 +24,10 @@ from target_arch.plan.workloads.workload import (
 )
 from target_arch.soc.faults import Path
 from target_arch.soc.files.presence import is_file
-from target_arch.soc.files.tables import TableDraft, named_tables, table_values
 from target_arch.soc.files.toml_file import document, placed, read_text
-from target_arch.soc.schema.fields import Key
-from target_arch.soc.schema.kinds import Integer, OneOf, Quantity, Text, out_of_range, wrong_type
+from target_arch.soc.schema.kinds import Integer, OneOf, Part, Quantity, Text
+from target_arch.soc.schema.records import ClosedRecord, table_values
+from target_arch.soc.schema.tables import TableDraft, named_tables
 from target_arch.soc.units import TIME
 
 WORKLOAD_FILE = "workload file"
@@ -37,25 +37,57 @@ _MOST_PRIORITY = 255
 
 _PERIOD = Quantity(what="time", units=TIME, most=_HOUR)
 _MOMENT = Quantity(what="time", units=TIME, most=_HOUR, zero=True)
-_TOP = (
-    Key(name="schedule", kind=OneOf(words=tuple(Schedule)), help="priorities, or a table of times"),
-    Key(
-        name="placement",
-        kind=OneOf(words=tuple(WorkloadPlacement)),
-        help="each model as if alone, or all so that their responses are best",
-    ),
-    Key(name="overhead", kind=_MOMENT, help="host time that each step takes beside its own"),
-)
-_MODEL = (
-    Key(name="file", kind=Text(), required=True, help="the model file"),
-    Key(name="on", kind=OneOf(words=("demand",)), help="jobs are released when the program asks"),
-    Key(name="period", kind=_PERIOD, required=True, help="between two jobs; on demand at least"),
-    Key(name="deadline", kind=_PERIOD, help="from when a job is due until it is over"),
-    Key(name="offset", kind=_MOMENT, help="of the first job"),
-    Key(name="jitter", kind=_MOMENT, help="from when a job is due until it is released, at most"),
-    Key(name="priority", kind=Integer(least=0, most=_MOST_PRIORITY), help="larger ones go first"),
-    Key(name="overload", kind=OneOf(words=tuple(Overload)), help="where the job before is not over"),
-)
+
+
+@frozen(kw_only=True)
+class ModelTable(ClosedRecord):
+    """A model of a workload file. Times are seconds, None where the file states none."""
+
+    file: Annotated[str, Text(), "the model file"]
+    period: Annotated[float, _PERIOD, "from one job to the next; on demand the least time between two"]
+    on: Annotated[str | None, OneOf(words=("demand",)), "`demand`: jobs are due when the program says so"] = (
+        None
+    )
+    deadline: Annotated[
+        float | None, _PERIOD, "from when a job is due until it has to be over; the period by default"
+    ] = None
+    offset: Annotated[float, _MOMENT, "of the first job"] = 0.0
+    jitter: Annotated[float, _MOMENT, "how long after it was due a job may be released"] = 0.0
+    priority: Annotated[
+        int,
+        Integer(least=0, most=_MOST_PRIORITY),
+        f"0 to {_MOST_PRIORITY}, larger ones go first; given to all models or to none: then a shorter "
+        "deadline goes first",
+    ] = 0
+    overload: Annotated[
+        Overload,
+        OneOf(words=tuple(Overload)),
+        "for a job that comes while the one before is not over: `skip` it, `queue` it, or `drop_oldest` of "
+        "those that wait",
+    ] = Overload.SKIP
+
+
+@frozen(kw_only=True)
+class WorkloadDocument(ClosedRecord):
+    """A workload file."""
+
+    schema: Annotated[int, Integer(least=SCHEMA, most=SCHEMA), f"the version of this format, `{SCHEMA}`"]
+    model: Annotated[Mapping[str, ModelTable], "the models by name"]
+    schedule: Annotated[
+        Schedule, OneOf(words=tuple(Schedule)), "priorities, or a table of times over the hyperperiod"
+    ] = Schedule.PRIORITIES
+    placement: Annotated[
+        WorkloadPlacement,
+        OneOf(words=tuple(WorkloadPlacement)),
+        "`alone`: each model is placed as if it were the only one; `together`: as far as that makes "
+        "responses better, each is on one of its devices",
+    ] = WorkloadPlacement.ALONE
+    margin: Annotated[float, Part(most=100), "the part of an estimate that a worst time has on top"] = 0.2
+    overhead: Annotated[
+        float, _MOMENT, "host time of each step beside its own: runtime, arbiter, interrupts"
+    ] = 0.0
+
+
 _TIMES = ("period", "deadline", "offset", "jitter")
 
 
@@ -92,10 +124,9 @@ class _Reading(TableDraft):
             said = "this file has no `schema` that is read here"
             self.fault("schema-version", ("schema",), said, f"this version reads `schema = {SCHEMA}`")
             return None
-        top = table_values((), self.values, _TOP, self, ("schema", "margin", "model"))
+        top = table_values((), self.values, WorkloadDocument, self, ("schema", "model"))
         schedule = Schedule(top.get("schedule", Schedule.PRIORITIES))
-        placement = WorkloadPlacement(top.get("placement", WorkloadPlacement.ALONE))
-        margin, overhead = self._margin(), round(top.get("overhead", 0.0) * PICO)
+        overhead = round(top.pop("overhead", 0.0) * PICO)
         tables = named_tables(self.values, "model", self, required=True)
         if not tables and not self.faults:
             self.fault("no-models", ("model",), "the file names no model", "`[model.NAME]` with `file = …`")
@@ -107,26 +138,13 @@ class _Reading(TableDraft):
         return Workload(
             name=self.name,
             models=ranked,
-            schedule=schedule,
-            placement=placement,
-            margin=margin,
             overhead=overhead,
+            **top,
         )
-
-    def _margin(self) -> float:
-        """The part of an estimate that a worst time has on top."""
-        value = self.values.get("margin", Workload(name="", models=()).margin)
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            wrong_type(("margin",), "a number", value, self.faults)
-        elif not 0 <= value <= 100:
-            out_of_range(("margin",), "`margin` must be from 0 to 100", self.faults)
-        else:
-            return float(value)
-        return 0.0
 
     def _model(self, name: str, table: Mapping[str, Any], schedule: Schedule) -> TimedModel | None:
         path, before = ("model", name), len(self.faults)
-        values = table_values(path, table, _MODEL, self)
+        values = table_values(path, table, ModelTable, self)
         times = {key: self._whole((*path, key), values[key]) for key in _TIMES if key in values}
         file = self.folder / values.get("file", "")
         if "file" in values and not is_file(file):

@@ -7,47 +7,31 @@ from attrs import Factory, define, evolve
 
 from target_arch.soc.chip.chip import Chip
 from target_arch.soc.copy_tables import Places, expanded
+from target_arch.soc.document import CostTable, LoweringOrders, SocDocument
 from target_arch.soc.faults import CopyDeclaration, Fault, Path
 from target_arch.soc.files.shared_memories import with_shared
-from target_arch.soc.files.tables import (
-    TableDraft,
-    named_tables,
-    one_table,
-    required_value,
-    table_values,
-    unknown_keys,
-)
 from target_arch.soc.model import (
     PHASES,
+    SCHEMA,
     CopyPath,
     Cores,
+    DeclaredCores,
+    DeclaredMemory,
     DLDevice,
     Dma,
     LoadProcess,
     Memory,
     MemoryMode,
+    PartitioningRules,
     Port,
     SoC,
     TargetArch,
 )
-from target_arch.soc.schema import fields
-from target_arch.soc.schema.kinds import Names, Text, wrong_type
+from target_arch.soc.schema.kinds import Text, wrong_type
+from target_arch.soc.schema.records import one_table, record_key, record_keys, table_values
+from target_arch.soc.schema.tables import TableDraft, named_tables, required_value, unknown_keys
 from target_arch.soc.words import LINKED, DLDeviceType
 
-_TOP = (
-    "schema",
-    "name",
-    "memory",
-    "dma",
-    "copy",
-    "target_arch",
-    "memory_mode",
-    "port",
-    "cost",
-    "chip",
-    "partitioning",
-    "lowering",
-)
 _PLACEHOLDER = DLDevice(type=DLDeviceType.CPU, id=0)
 
 
@@ -66,17 +50,17 @@ class SocDraft(TableDraft):
 def schema_fault(document: Mapping[str, Any]) -> Fault | None:
     """The fault in the version of the file; then nothing else can be checked."""
     version = document.get("schema")
-    if version == fields.SCHEMA and isinstance(version, int) and not isinstance(version, bool):
+    if version == SCHEMA and isinstance(version, int) and not isinstance(version, bool):
         return None
     said = "does not say its `schema`" if version is None else "has an unsupported `schema`"
-    hint = f"this version reads `schema = {fields.SCHEMA}`"
+    hint = f"this version reads `schema = {SCHEMA}`"
     return Fault(rule="schema-version", path=("schema",), message=f"this file {said}", hint=hint)
 
 
 def draft(document: Mapping[str, Any]) -> SocDraft:
     """Read every table of a document whose schema is supported."""
     made = SocDraft()
-    unknown_keys((), document, _TOP, made)
+    unknown_keys((), document, tuple(key.name for key in record_keys(SocDocument)), made)
     name = required_value((), document, "name", made)
     read_name = Text(identifier=True).read(("name",), name, made.faults) if name is not None else None
     archs = tuple(
@@ -101,7 +85,7 @@ def draft(document: Mapping[str, Any]) -> SocDraft:
         ports=_ports(document, made),
         cost_file=_cost_file(document, made),
         chip=_chip(document, made),
-        schema=fields.SCHEMA,
+        schema=SCHEMA,
     )
     made.wrong += [fault.path for fault in made.faults]
     return made
@@ -114,7 +98,7 @@ def _memories(
     memories: list[Memory] = []
     replicas: dict[str, tuple[str, ...]] = {}
     for name, table in named_tables(document, "memory", made, required=True):
-        values = table_values(("memory", name), table, fields.MEMORY, made)
+        values = table_values(("memory", name), table, DeclaredMemory, made)
         per_instance = values.pop("per_instance", False)
         memory = Memory(name=name, **({"size": 1} | values))
         count = _instances(memory, archs, made) if per_instance else 1
@@ -154,7 +138,7 @@ def _expanded(names: Iterable[str], replicas: Mapping[str, tuple[str, ...]]) -> 
 
 
 def _dma(name: str, table: Mapping[str, Any], made: SocDraft) -> Dma:
-    return Dma(name=name, **table_values(("dma", name), table, fields.DMA, made))
+    return Dma(name=name, **table_values(("dma", name), table, Dma, made))
 
 
 def _uncached(memories: Iterable[Memory], made: SocDraft) -> set[str]:
@@ -175,7 +159,7 @@ def _copies(document: Mapping[str, Any], places: Places, made: SocDraft) -> tupl
         if not isinstance(table, dict):
             wrong_type(path, "a table", table, made.faults)
             continue
-        values = table_values(path, table, fields.COPY, made)
+        values = table_values(path, table, CopyPath, made)
         if "source" not in values or "target" not in values:
             made.wrong.append(("copy",))
             continue
@@ -187,7 +171,7 @@ def _copies(document: Mapping[str, Any], places: Places, made: SocDraft) -> tupl
 
 def _target_arch(name: str, table: Mapping[str, Any], made: SocDraft) -> TargetArch:
     path: Path = ("target_arch", name)
-    values = table_values(path, table, fields.TARGET_ARCH, made, elsewhere=("device", "load", "cores"))
+    values = table_values(path, table, TargetArch, made, elsewhere=("device", "load", "cores"))
     device = _device(path, required_value(path, table, "device", made), made)
     load = _load((*path, "load"), table.get("load", LINKED), made)
     cores = _cores((*path, "cores"), table.get("cores"), made)
@@ -198,8 +182,8 @@ def _cores(path: Path, table: object, made: SocDraft) -> Cores | None:
     """The cores of a target_arch; none where what they need is missing or wrong."""
     if table is None:
         return None
-    values = one_table(path, table, (*fields.CORES, fields.SHARES), made)
-    values.pop(fields.SHARES.name, None)
+    values = one_table(path, table, DeclaredCores, made)
+    values.pop("shares", None)
     return Cores(**values) if "stack" in values else None
 
 
@@ -209,8 +193,8 @@ def _shares(document: Mapping[str, Any], made: SocDraft) -> dict[str, tuple[str,
     found: dict[str, tuple[str, ...]] = {}
     for name, table in tables.items() if isinstance(tables, dict) else ():
         cores = table.get("cores") if isinstance(table, dict) else None
-        names = cores.get(fields.SHARES.name) if isinstance(cores, dict) else None
-        path = ("target_arch", name, "cores", fields.SHARES.name)
+        names = cores.get("shares") if isinstance(cores, dict) else None
+        path = ("target_arch", name, "cores", "shares")
         if names is not None and not any(fault.path[: len(path)] == path for fault in made.faults):
             found[name] = tuple(names)
     return found
@@ -219,23 +203,23 @@ def _shares(document: Mapping[str, Any], made: SocDraft) -> dict[str, tuple[str,
 def _device(path: Path, table: object, made: SocDraft) -> DLDevice:
     if table is None:
         return _PLACEHOLDER
-    values = one_table((*path, "device"), table, fields.DEVICE, made)
+    values = one_table((*path, "device"), table, DLDevice, made)
     return DLDevice(**values) if len(values) == 2 else _PLACEHOLDER
 
 
 def _load(path: Path, value: object, made: SocDraft) -> LoadProcess:
     if isinstance(value, str):
-        process = fields.LOAD[0].kind.read(path, value, made.faults)
+        process = record_key(LoadProcess, "process").kind.read(path, value, made.faults)
         return LoadProcess(process=process or LINKED)
-    values = one_table(path, value, fields.LOAD, made, expected="the name of a load process or a table")
+    values = one_table(path, value, LoadProcess, made, expected="the name of a load process or a table")
     return LoadProcess(**values)
 
 
 def _mode(
     name: str, table: Mapping[str, Any], replicas: Mapping[str, tuple[str, ...]], made: SocDraft
 ) -> MemoryMode:
-    values = table_values(("memory_mode", name), table, fields.MEMORY_MODE, made)
-    pools = {key.name: _expanded(values.get(key.name, ()), replicas) for key in fields.MEMORY_MODE}
+    values = table_values(("memory_mode", name), table, MemoryMode, made)
+    pools = {key.name: _expanded(values.get(key.name, ()), replicas) for key in record_keys(MemoryMode)}
     return MemoryMode(name=name, **pools)
 
 
@@ -243,8 +227,8 @@ def _ports(document: Mapping[str, Any], made: SocDraft) -> tuple[Port, ...]:
     """The ports of a file; one that lacks something is none, its name still judged."""
     ports = []
     for name, table in named_tables(document, "port", made):
-        values = table_values(("port", name), table, fields.PORT, made)
-        if len(values) == len(fields.PORT):
+        values = table_values(("port", name), table, Port, made)
+        if len(values) == len(record_keys(Port)):
             ports.append(Port(name=name, **values))
     return tuple(ports)
 
@@ -252,46 +236,36 @@ def _ports(document: Mapping[str, Any], made: SocDraft) -> tuple[Port, ...]:
 def _cost_file(document: Mapping[str, Any], made: SocDraft) -> str:
     if "cost" not in document:
         return ""
-    return str(one_table(("cost",), document["cost"], fields.COST, made).get("file", ""))
+    return str(one_table(("cost",), document["cost"], CostTable, made).get("file", ""))
 
 
 def _chip(document: Mapping[str, Any], made: SocDraft) -> Chip | None:
     if "chip" not in document:
         return None
-    table = one_table(("chip",), document["chip"], fields.CHIP, made)
+    table = one_table(("chip",), document["chip"], Chip, made)
     return Chip(**{"part": "", **table})
 
 
 def _partitioning(document: Mapping[str, Any], made: SocDraft) -> dict[str, Any]:
     """The partitioning order, the required, preferred and forbidden targets, and those of slices."""
     table = required_value((), document, "partitioning", made)
-    return {} if table is None else one_table(("partitioning",), table, fields.PARTITIONING, made)
+    return {} if table is None else one_table(("partitioning",), table, PartitioningRules, made)
 
 
 def _lowering(document: Mapping[str, Any], made: SocDraft) -> dict[str, Any]:
     """The order of lowering, and those of single phases; the first may be left out where one of these is
     there.
     """
-    table = document.get("lowering", {"order": "c-first"})
-    if not isinstance(table, dict):
-        wrong_type(("lowering",), "a table", table, made.faults)
-        return {}
-    unknown_keys(("lowering",), table, ("order", *PHASES), made)
-    if not table.keys() & set(PHASES):
-        required_value(("lowering",), table, "order", made)
-    read = {
-        name: _order(("lowering", name), table[name], made) for name in ("order", *PHASES) if name in table
-    }
-    order = read.pop("order", None)
+    path: Path = ("lowering",)
+    table = document.get("lowering", {})
+    orders = one_table(path, table, LoweringOrders, made)
+    if isinstance(table, dict) and "lowering" in document and not table.keys() & set(PHASES):
+        required_value(path, table, "order", made)
     return {
-        "lowering": order or "c-first",
-        "lowering_phases": {phase: wish for phase, wish in read.items() if wish},
+        "lowering": orders.pop("order", None) or "c-first",
+        "lowering_phases": {
+            key.name: orders[key.field.name]
+            for key in record_keys(LoweringOrders)
+            if orders.get(key.field.name)
+        },
     }
-
-
-def _order(path: Path, value: object, made: SocDraft) -> str | tuple[str, ...] | None:
-    """A policy, or a list of names."""
-    found: str | tuple[str, ...] | None = (Names() if isinstance(value, list) else Text()).read(
-        path, value, made.faults
-    )
-    return found

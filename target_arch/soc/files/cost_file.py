@@ -17,8 +17,7 @@ from target_arch.soc.faults import Fault, Path
 from target_arch.soc.files.json_positions import JsonPositions
 from target_arch.soc.files.json_text import parsed_table, placed
 from target_arch.soc.files.toml_file import read_text
-from target_arch.soc.model import HOST_ENGINE, SoC
-from target_arch.soc.schema.fields import SCHEMA
+from target_arch.soc.model import HOST_ENGINE, SCHEMA, SoC
 from target_arch.soc.schema.kinds import Faults
 from target_arch.soc.schema.records import read_record, to_json
 

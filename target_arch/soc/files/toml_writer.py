@@ -4,17 +4,17 @@ Reading the text gives the same SoC again, byte for byte; comments of a file it 
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 import attrs
 
-from target_arch.soc.model import CopyPath, LoadProcess, Memory, SoC, TargetArch
-from target_arch.soc.schema import fields
-from target_arch.soc.schema.fields import Key
+from target_arch.soc.document import partitioning
+from target_arch.soc.model import LoadProcess, Memory, MemoryMode, SoC, TargetArch
 from target_arch.soc.schema.kinds import Integer, Quantity, Table
+from target_arch.soc.schema.records import Key, record_keys
 from target_arch.soc.units import SIZE
 
 _ADDRESS_FROM = 2**32
@@ -26,13 +26,13 @@ def toml(soc: SoC) -> str:
     parts = [
         _table("", {"schema": str(soc.schema), "name": _text(soc.name)}),
         *(_table(f"[memory.{name}]", memory) for name, memory in _memories(soc)),
-        *(_table(f"[dma.{dma.name}]", _keys(dma, fields.DMA)) for dma in soc.dmas),
+        *(_table(f"[dma.{dma.name}]", _keys(dma)) for dma in soc.dmas),
         *(_table("[[copy]]", copy) for copy in _copies(soc)),
         *(_table(f"[target_arch.{arch.name}]", _arch(arch)) for arch in soc.archs),
         *(_table(f"[memory_mode.{name}]", mode) for name, mode in _modes(soc)),
-        *(_table(f"[port.{port.name}]", _keys(port, fields.PORT)) for port in soc.ports),
-        *(() if soc.chip is None else (_table("[chip]", _keys(soc.chip, fields.CHIP)),)),
-        _table("[partitioning]", _partitioning(soc)),
+        *(_table(f"[port.{port.name}]", _keys(port)) for port in soc.ports),
+        *(() if soc.chip is None else (_table("[chip]", _keys(soc.chip)),)),
+        _table("[partitioning]", _keys(partitioning(soc))),
         _table("[lowering]", {"order": _value(soc.lowering), **_phases(soc)}),
     ]
     return "\n".join(parts)
@@ -56,21 +56,15 @@ def _table(head: str, values: Mapping[str, str]) -> str:
     return "".join(f"{line}\n" for line in lines if line)
 
 
-def _keys(value: attrs.AttrsInstance, keys: Iterable[Key]) -> dict[str, str]:
-    """The attributes of a value that are not at their default, as text, by key."""
-    written = {}
-    defaults = {each.name: each.default for each in attrs.fields(type(value))}
-    for key in keys:
-        if key.field in defaults and (held := getattr(value, key.field)) != _default(defaults[key.field]):
-            written[key.name] = _of_kind(held, key)
-    return written
-
-
-def _default(default: Any) -> Any:
-    return default.factory() if isinstance(default, attrs.Factory) else default  # type: ignore[arg-type]
+def _keys(value: attrs.AttrsInstance) -> dict[str, str]:
+    """The values of a record that are not their default, as text, by key."""
+    held = ((key, getattr(value, key.field.name)) for key in record_keys(type(value)))
+    return {key.name: _of_kind(value, key) for key, value in held if value != key.default}
 
 
 def _of_kind(value: Any, key: Key) -> str:
+    if attrs.has(type(value)):
+        return _inline(_keys(value))
     if isinstance(key.kind, Quantity):
         return _text(quantity(value, key.kind))
     if isinstance(key.kind, Table) and isinstance(key.kind.of, Quantity):
@@ -119,7 +113,7 @@ def _memories(soc: SoC) -> Iterator[tuple[str, dict[str, str]]]:
 def _memory(memory: Memory) -> dict[str, str]:
     observers = {name: f"{address:#x}" for name, address in memory.observers.items()}
     inside = ", ".join(f"{name} = {address}" for name, address in observers.items())
-    written = _keys(memory, fields.MEMORY)
+    written = _keys(memory)
     return {**written, "observers": f"{{ {inside} }}"} if observers else written
 
 
@@ -128,26 +122,19 @@ def _copies(soc: SoC) -> tuple[dict[str, str], ...]:
     paths = dict.fromkeys(
         attrs.evolve(copy, source=declared[copy.source], target=declared[copy.target]) for copy in soc.copies
     )
-    return tuple(_copy(path) for path in paths)
-
-
-def _copy(path: CopyPath) -> dict[str, str]:
-    return _keys(path, fields.COPY)
+    return tuple(_keys(path) for path in paths)
 
 
 def _arch(arch: TargetArch) -> dict[str, str]:
-    written = _keys(arch, fields.TARGET_ARCH)
-    device = f"{{ type = {_text(arch.device.type)}, id = {arch.device.id} }}"
-    cores = {} if arch.cores is None else {"cores": _inline(_keys(arch.cores, fields.CORES))}
-    return {**written, "device": device, "load": _load(arch.load), **cores}
+    """Its keys; how it is loaded is always said."""
+    written = _keys(arch)
+    cores = {"cores": text} if (text := written.pop("cores", "")) else {}
+    return {**written, "load": _load(arch.load), **cores}
 
 
 def _load(load: LoadProcess) -> str:
-    held = _keys(load, fields.LOAD)
-    held["process"] = _text(load.process)
-    if len(held) == 1:
-        return held["process"]
-    return _inline(held)
+    held = _keys(load)
+    return held["process"] if len(held) == 1 else _inline(held)
 
 
 def _inline(keys: Mapping[str, str]) -> str:
@@ -157,16 +144,8 @@ def _inline(keys: Mapping[str, str]) -> str:
 def _modes(soc: SoC) -> Iterator[tuple[str, dict[str, str]]]:
     declared = {memory.name: memory.replica_of or memory.name for memory in soc.memories}
     for mode in soc.modes:
-        pools = ((key.name, getattr(mode, key.name)) for key in fields.MEMORY_MODE)
+        pools = ((key.name, getattr(mode, key.name)) for key in record_keys(MemoryMode))
         yield (
             mode.name,
             {name: _value(tuple(dict.fromkeys(declared[memory] for memory in pool))) for name, pool in pools},
         )
-
-
-def _partitioning(soc: SoC) -> dict[str, str]:
-    wishes = {"require": soc.require, "prefer": soc.prefer, "forbid": soc.forbid, "divide": soc.divide}
-    return {
-        "order": _value(soc.partitioning),
-        **{key: _value(wish) for key, wish in wishes.items() if wish},
-    }

@@ -6,14 +6,15 @@ stages after it.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import attrs
 from attrs import AttrsInstance
 
 from target_arch.diagnostics import Diagnostic, Note
+from target_arch.soc.document import CostTable, partitioning
 from target_arch.soc.faults import CopyDeclaration, Fault, Path, dotted, independent, relocated
-from target_arch.soc.model import SoC
+from target_arch.soc.model import SCHEMA, SoC
 from target_arch.soc.rules.copies import COPIES
 from target_arch.soc.rules.cores import CORES
 from target_arch.soc.rules.identity import IDENTITY
@@ -21,9 +22,8 @@ from target_arch.soc.rules.memory import MEMORY
 from target_arch.soc.rules.ports import PORTS
 from target_arch.soc.rules.references import REFERENCES
 from target_arch.soc.rules.wishes import WISHES
-from target_arch.soc.schema import fields
-from target_arch.soc.schema.fields import Key
-from target_arch.soc.schema.kinds import Text, check_identifier
+from target_arch.soc.schema.kinds import Kind, Text, check_identifier
+from target_arch.soc.schema.records import record_keys
 
 STAGES = (REFERENCES, IDENTITY, MEMORY, CORES, COPIES, PORTS, WISHES)
 
@@ -64,50 +64,37 @@ def _values(soc: SoC) -> list[Fault]:
     """The faults of single values; the reader finds them while it reads."""
     faults: list[Fault] = []
     Text(identifier=True).check(("name",), soc.name, faults)
-    if soc.schema != fields.SCHEMA:
-        message = f"`schema` must be {fields.SCHEMA}"
+    if soc.schema != SCHEMA:
+        message = f"`schema` must be {SCHEMA}"
         faults.append(Fault(rule="schema-version", path=("schema",), message=message))
-    sections: tuple[tuple[str, Iterable[Any], tuple[Key, ...]], ...] = (
-        ("memory", soc.memories, fields.MEMORY),
-        ("dma", soc.dmas, fields.DMA),
-        ("target_arch", soc.archs, fields.TARGET_ARCH),
-        ("memory_mode", soc.modes, fields.MEMORY_MODE),
-        ("port", soc.ports, fields.PORT),
+    sections: tuple[tuple[str, Iterable[Any]], ...] = (
+        ("memory", soc.memories),
+        ("dma", soc.dmas),
+        ("target_arch", soc.archs),
+        ("memory_mode", soc.modes),
+        ("port", soc.ports),
     )
-    for section, values, keys in sections:
+    for section, values in sections:
         for value in values:
             check_identifier((section, value.name), value.name, faults)
-            _check((section, value.name), value, keys, faults)
+            _check((section, value.name), value, faults)
     for index, copy in enumerate(soc.copies):
-        _check(("copy", index), copy, fields.COPY, faults)
+        _check(("copy", index), copy, faults)
     if soc.chip is not None:
-        _check(("chip",), soc.chip, fields.CHIP, faults)
+        _check(("chip",), soc.chip, faults)
     if soc.cost_file:
-        fields.COST[0].kind.check(("cost", "file"), soc.cost_file, faults)
-    for arch in soc.archs:
-        _check(("target_arch", arch.name, "device"), arch.device, fields.DEVICE, faults)
-        _check(("target_arch", arch.name, "load"), arch.load, fields.LOAD, faults)
-        if arch.cores is not None:
-            _check(("target_arch", arch.name, "cores"), arch.cores, fields.CORES, faults)
-    held = {
-        "order": soc.partitioning,
-        "require": soc.require,
-        "prefer": soc.prefer,
-        "forbid": soc.forbid,
-        "divide": soc.divide,
-    }
-    for key in fields.PARTITIONING:
-        key.kind.check(("partitioning", key.name), held[key.name], faults)
+        _check(("cost",), CostTable(file=soc.cost_file), faults)
+    _check(("partitioning",), partitioning(soc), faults)
     return faults
 
 
-def _check(path: Path, value: AttrsInstance, keys: tuple[Key, ...], faults: list[Fault]) -> None:
-    """Check the attributes of a value, but not those that are left at their default, which means absent."""
-    defaults = {attribute.name: attribute.default for attribute in attrs.fields(type(value))}
-    for key in keys:
-        if key.field not in defaults:
-            continue
-        held, default = getattr(value, key.field), defaults[key.field]
-        absent = held == default or (default is not attrs.NOTHING and not held)
-        if not absent:
-            key.kind.check((*path, key.name), held, faults)
+def _check(path: Path, value: AttrsInstance, faults: list[Fault]) -> None:
+    """Check the keys of a record and of those in it, but not what is left at its default or empty: that means
+    absent.
+    """
+    for key in record_keys(type(value)):
+        held: Any = getattr(value, key.field.name)
+        if attrs.has(type(held)):
+            _check((*path, key.name), held, faults)
+        elif held != key.default and (key.required or held):
+            cast(Kind, key.kind).check((*path, key.name), held, faults)

@@ -15,9 +15,22 @@ from attrs import field, frozen
 
 from target_arch.diagnostics import listed, name_hint
 from target_arch.soc.faults import Fault, Path
-from target_arch.soc.units import BANDWIDTH, BITS, PATTERN, SIZE, split, written
+from target_arch.soc.units import (
+    BANDWIDTH,
+    BITS,
+    FREQUENCY,
+    PATTERN,
+    POWER,
+    SIZE,
+    TIME,
+    split,
+    written,
+)
 
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+_MOST_LISTED = 10
+"""Words that the name of a kind may list."""
 
 LONGEST_NAME = 63
 """Characters of an internal identifier that every C99 compiler distinguishes (5.2.4.1)."""
@@ -26,7 +39,10 @@ Faults = list[Fault]
 
 
 class Kind(Protocol):
-    """How one value is read."""
+    """How one value is read; `name` is its type in words."""
+
+    @property
+    def name(self) -> str: ...
 
     def read(self, path: Path, value: object, faults: Faults) -> Any: ...
 
@@ -90,6 +106,7 @@ class Integer:
     least: int
     most: int
     power_of_two: bool = False
+    name: str = "integer"
 
     def read(self, path: Path, value: object, faults: Faults) -> Any:
         if not isinstance(value, int) or isinstance(value, bool):
@@ -203,6 +220,10 @@ class OneOf:
 
     words: tuple[str, ...]
 
+    @property
+    def name(self) -> str:
+        return f"one of {listed(self.words)}" if len(self.words) <= _MOST_LISTED else "word"
+
     def read(self, path: Path, value: object, faults: Faults) -> Any:
         if not isinstance(value, str):
             return wrong_type(path, f"one of {listed(self.words)}", value, faults)
@@ -249,6 +270,20 @@ class Names:
 
 
 @frozen(kw_only=True)
+class NameOrNames:
+    """A name, or a list of names."""
+
+    name: str = "name or list of names"
+
+    def read(self, path: Path, value: object, faults: Faults) -> Any:
+        kind = Names() if isinstance(value, list) else Text()
+        return kind.read(path, value, faults)
+
+    def schema(self) -> dict[str, Any]:
+        return {"anyOf": [Text().schema(), Names().schema()]}
+
+
+@frozen(kw_only=True)
 class OneOrMore:
     """A name or a list of names, always read as a tuple."""
 
@@ -280,6 +315,10 @@ class Table:
     of: Kind
     also: tuple[str, ...] = ()
 
+    @property
+    def name(self) -> str:
+        return f"name → {self.of.name}"
+
     def read(self, path: Path, value: object, faults: Faults) -> Any:
         if not isinstance(value, dict):
             return wrong_type(path, "a table", value, faults)
@@ -306,6 +345,8 @@ class Table:
 class Scalar:
     """An option of a backend, whose type the backend knows."""
 
+    name: str = "values"
+
     def read(self, path: Path, value: object, faults: Faults) -> Any:
         if isinstance(value, int | float | str) and (not isinstance(value, float) or math.isfinite(value)):
             return value
@@ -321,6 +362,8 @@ class Scalar:
 @frozen(kw_only=True)
 class Sentences:
     """A list of texts, each on one line."""
+
+    name: str = "list of texts"
 
     def read(self, path: Path, value: object, faults: Faults) -> Any:
         if not isinstance(value, list):
@@ -340,12 +383,10 @@ class Sentences:
 class Factor:
     """A number above 0 that something is multiplied by."""
 
+    name: str = "number"
+
     def read(self, path: Path, value: object, faults: Faults) -> Any:
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            return wrong_type(path, "a number", value, faults)
-        before = len(faults)
-        self.check(path, float(value), faults)
-        return float(value) if len(faults) == before else None
+        return _number(self, path, value, faults)
 
     def check(self, path: Path, value: float, faults: Faults) -> None:
         if not 0 < value < math.inf:
@@ -355,7 +396,41 @@ class Factor:
         return {"type": "number", "exclusiveMinimum": 0}
 
 
+@frozen(kw_only=True)
+class Part:
+    """A number from 0 to `most` that says which part of something is meant."""
+
+    most: float
+    name: str = "number"
+
+    def read(self, path: Path, value: object, faults: Faults) -> Any:
+        return _number(self, path, value, faults)
+
+    def check(self, path: Path, value: float, faults: Faults) -> None:
+        if not 0 <= value <= self.most:
+            out_of_range(path, f"`{path[-1]}` must be from 0 to {self.most:g}", faults)
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "number", "minimum": 0, "maximum": self.most}
+
+
+def _number(kind: Factor | Part, path: Path, value: object, faults: Faults) -> Any:
+    """The number in a file, whole or not, that a kind accepts."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return wrong_type(path, "a number", value, faults)
+    before = len(faults)
+    kind.check(path, float(value), faults)
+    return float(value) if len(faults) == before else None
+
+
+ADDRESS = Integer(least=0, most=2**64 - 1, name="address")
 SIZE_IN_BYTES = Quantity(what="size", units=SIZE, most=2**44, whole=True)
+BANDWIDTH_OF_PATHS = Quantity(what="bandwidth", units=BANDWIDTH, most=1e15)
+LATENCY = Quantity(what="time", units=TIME, most=1e6, zero=True)
+CLOCK = Quantity(what="frequency", units=FREQUENCY, most=1e12)
+WATTS = Quantity(what="power", units=POWER, most=1e3, zero=True)
+EVERY_KIND = ("*",)
+"""What stands for all kinds of operators, and is no identifier."""
 
 
 def check_identifier(path: Path, name: str, faults: Faults) -> None:

@@ -1,8 +1,9 @@
 """Records: classes that say which keys a table of JSON or TOML has.
 
 A record is a frozen attrs class whose fields are the keys: the type of a field says what the value is, and a
-text beside the type what it means. From the class a table is judged and read (`read_record`), written
-(`to_json`) and documented (`key_table`).
+text beside the type what it means. From the class a table is judged and read (`read_record`, or key by key
+where what is right counts although something else is wrong: `table_values`), written (`to_json`) and
+documented (`key_table`, `default_table`).
 
     @frozen(kw_only=True)
     class Stack:
@@ -36,7 +37,8 @@ import attrs
 from attrs import Attribute, frozen
 
 from target_arch.soc.faults import Fault, Path
-from target_arch.soc.schema.kinds import Faults, Flag, OneOf, out_of_range, unknown_key, wrong_type
+from target_arch.soc.schema.kinds import Faults, Flag, OneOf, out_of_range, wrong_type
+from target_arch.soc.schema.tables import TableDraft, required_value, unknown_keys
 
 _R = TypeVar("_R")
 _RULE = "bad-record"
@@ -44,6 +46,8 @@ _RULE = "bad-record"
 
 class ClosedRecord:
     """Base of a record whose table has no other keys: those that it does not have are mistakes."""
+
+    __slots__ = ()
 
 
 class ValueKind(Protocol):
@@ -61,7 +65,7 @@ class _Inline:
 
 
 class _Marker:
-    """See `WHERE_THERE` and `NO_KEY`."""
+    """See `WHERE_THERE`, `NO_KEY` and `REQUIRED`."""
 
 
 @frozen
@@ -76,6 +80,9 @@ WHERE_THERE = _Marker()
 
 NO_KEY = _Marker()
 """Beside the type of a field with a default: it is no key of the table."""
+
+REQUIRED = _Marker()
+"""Beside the type of a field with a default: a table has to have the key."""
 
 INLINE = _Inline()
 """Beside the type of a field that is a record or None: the keys of the record stand in the table itself, and
@@ -222,15 +229,7 @@ class RecordKind:
         if not isinstance(value, dict):
             return wrong_type(path, "a table", value, faults)
         before = len(faults)
-        values = {}
-        keys = _keys(self.record)
-        if issubclass(self.record, ClosedRecord):
-            names = tuple(key.name for key in keys)
-            faults += [unknown_key((*path, name), names) for name in value if name not in names]
-        for key in keys:
-            read = _value(path, value, key, faults)
-            if key.field.init:
-                values[key.field.name] = read
+        values = table_values(path, value, self.record, TableDraft(faults=faults))
         if len(faults) > before:
             return None
         made = self.record(**values)
@@ -240,7 +239,7 @@ class RecordKind:
 
 
 @frozen
-class _Key:
+class Key:
     """A key of a record: the field, the kind of its values, its meaning; `inline` where it stands for all
     keys of another record.
     """
@@ -251,14 +250,19 @@ class _Key:
     meaning: str
     inline: bool
     where_there: bool
+    needed: bool
 
     @property
     def default(self) -> Any:
         """The value without the key; attrs.NOTHING where it has to be there."""
         default: Any = self.field.default
-        if not self.field.init:
+        if self.needed or not self.field.init:
             return attrs.NOTHING
         return default.factory() if hasattr(default, "factory") else default
+
+    @property
+    def required(self) -> bool:
+        return self.default is attrs.NOTHING
 
     @property
     def record(self) -> Any:
@@ -266,18 +270,42 @@ class _Key:
         return cast(RecordKind, cast(OrNull, self.kind).of).record
 
 
-def _value(path: Path, table: Mapping[str, Any], key: _Key, faults: Faults) -> Any:
-    """The value of a key in a table; None with a fault where it has none."""
+def one_table(
+    path: Path, value: object, record: Any, draft: TableDraft, expected: str = "a table"
+) -> dict[str, Any]:
+    """The good values of a table by field of its record; a fault where the value is no table."""
+    if isinstance(value, dict):
+        return table_values(path, value, record, draft)
+    wrong_type(path, expected, value, draft.faults)
+    return {}
+
+
+def table_values(
+    path: Path, table: Mapping[str, Any], record: Any, draft: TableDraft, elsewhere: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    """The good values of a table by field of its record; `elsewhere` are keys that others read."""
+    if issubclass(record, ClosedRecord):
+        unknown_keys(path, table, tuple(key.name for key in _documented(record)), draft)
+    values = {}
+    for key in record_keys(record):
+        before = len(draft.faults)
+        read = attrs.NOTHING if key.name in elsewhere else _value(path, table, key, draft)
+        missing = read is attrs.NOTHING or (read is None and len(draft.faults) > before)
+        if key.field.init and not missing:
+            values[key.field.name] = read
+    return values
+
+
+def _value(path: Path, table: Mapping[str, Any], key: Key, draft: TableDraft) -> Any:
+    """The value of a key in a table; attrs.NOTHING where it has none, with a fault if it has to."""
     if key.inline:
-        there = any(each.name in table for each in _keys(key.record))
-        return RecordKind(key.record).read(path, table, faults) if there else None
+        there = any(each.name in table for each in record_keys(key.record))
+        return RecordKind(key.record).read(path, table, draft.faults) if there else None
     if key.name in table:
-        return key.kind.read((*path, key.name), table[key.name], faults)
-    if key.default is attrs.NOTHING:
-        said = f"`{key.name}` is missing"
-        faults.append(Fault(rule="missing-key", path=(*path, key.name), message=said, at_key=True))
-        return None
-    return key.default
+        return key.kind.read((*path, key.name), table[key.name], draft.faults)
+    if key.required:
+        required_value(path, table, key.name, draft)
+    return attrs.NOTHING
 
 
 def read_record(record: type[_R], value: object, faults: Faults) -> _R | None:
@@ -305,7 +333,7 @@ def to_json(value: Any, kind: Any = None) -> Any:
 
 
 def _written(record: Any) -> Iterator[tuple[str, Any]]:
-    for key in _keys(cast(Any, type(record))):
+    for key in record_keys(cast(Any, type(record))):
         value = getattr(record, key.field.name)
         if key.where_there and value == key.default:
             continue
@@ -317,8 +345,33 @@ def _written(record: Any) -> Iterator[tuple[str, Any]]:
 
 def key_table(record: Any) -> str:
     """The keys of a record as a table of Markdown: name, type, meaning."""
-    rows = [f"| `{key.name}` | {key.kind.name} | {key.meaning} |\n" for key in _documented(record)]
-    return "".join(("| key | | |\n", "|---|---|---|\n", *rows)).replace("|  |", "| |")
+    rows = (_row(f"`{key.name}`", key.kind.name, key.meaning) for key in _documented(record))
+    return "".join((_row("key", "", ""), _row("---", "---", "---").replace(" ", ""), *rows))
+
+
+def default_table(record: Any) -> str:
+    """The keys of a record as a table of Markdown: name, type, value without it, meaning."""
+    rows = (
+        _row(f"`{key.name}`", key.kind.name, _default_text(key.default), key.meaning)
+        for key in _documented(record)
+    )
+    rule = _row("---", "---", "---", "---").replace(" ", "")
+    return "".join((_row("key", "value", "default", ""), rule, *rows))
+
+
+def _row(*cells: str) -> str:
+    return "".join(f"| {cell} " if cell else "| " for cell in cells) + "|\n"
+
+
+def _default_text(default: Any) -> str:
+    """A default as it would be written; nothing where a key that is not there means nothing."""
+    if default is attrs.NOTHING:
+        return "required"
+    if isinstance(default, bool):
+        return f"`{default}`".lower()
+    if isinstance(default, str | int | float) and default:
+        return f'`"{default}"`' if isinstance(default, str) else f"`{default}`"
+    return ""
 
 
 def key_paths(record: Any, path: str = "") -> Iterator[tuple[str, str]]:
@@ -338,31 +391,41 @@ def key_paths(record: Any, path: str = "") -> Iterator[tuple[str, str]]:
             yield from key_paths(kind.record, below)
 
 
-def _documented(record: Any) -> Iterator[_Key]:
-    for key in _keys(record):
+def _documented(record: Any) -> Iterator[Key]:
+    for key in record_keys(record):
         yield from _documented(key.record) if key.inline else (key,)
 
 
 @cache
-def _keys(record: Any) -> tuple[_Key, ...]:
+def record_keys(record: Any) -> tuple[Key, ...]:
+    """The keys of a record, in the order of its fields."""
     hints = get_type_hints(record, include_extras=True)
     keys = (_key(field, hints[field.name]) for field in attrs.fields(record))
     return tuple(key for key in keys if key is not None)
 
 
-def _key(field: "Attribute[Any]", hint: Any) -> _Key | None:
+def record_key(record: Any, name: str) -> Key:
+    """The key of that name. KeyError where the record has none."""
+    key = next((key for key in record_keys(record) if key.name == name), None)
+    if key is None:
+        raise KeyError(name)
+    return key
+
+
+def _key(field: "Attribute[Any]", hint: Any) -> Key | None:
     beside = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
     if NO_KEY in beside:
         return None
     name = next((each.text for each in beside if isinstance(each, KeyName)), field.name)
     meaning = next((each for each in beside if isinstance(each, str)), "")
-    return _Key(
+    return Key(
         name=name,
         field=field,
         kind=kind_of(hint),
         meaning=meaning,
         inline=INLINE in beside,
         where_there=WHERE_THERE in beside,
+        needed=REQUIRED in beside,
     )
 
 

@@ -30,7 +30,7 @@ def refusals(folder: Path, text: str) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda m: m["models"][0].pop("steps"), "`steps` is missing"),
+        (lambda m: m["models"][0].pop("steps"), "`models[0]` lacks `steps`"),
         (lambda m: m["models"][0].update(steps=7), "`steps` must be a list, not an integer"),
         (lambda m: m["models"][0]["steps"][0].update(kind="jump"), "`kind` cannot be `jump`"),
         (lambda m: m["models"][0]["partitions"].append(None), "`partitions[1]` must be a table, not null"),
@@ -46,7 +46,7 @@ def refusals(folder: Path, text: str) -> list[tuple[str, str]]:
             "`src/../../a.c` is no path inside of this folder",
         ),
         (lambda m: m.update(machine=MACHINE), "`compiler` is missing"),
-        (lambda m: m.pop("models"), "`models` is missing"),
+        (lambda m: m.pop("models"), "this file lacks `models`"),
         (lambda m: m["models"].clear(), "`models` has none"),
         (lambda m: m["models"].append(m["models"][0]), "two of `models` have one name"),
         (lambda m: m["pools"]["tcm"]["peaks"].clear(), "`tiny-add` is missing"),
@@ -82,7 +82,7 @@ def test_all_faults_at_once_with_their_places(tmp_path: Path, manifest: str) -> 
         "      |              ^",
         "hint: compile the model again",
     ]
-    assert lines[5].endswith("error: `what` is missing [bad-manifest]")
+    assert lines[5].endswith("error: `models[0].steps[0]` lacks `what` [bad-manifest]")
 
 
 @pytest.mark.parametrize(

@@ -130,7 +130,7 @@ def test_a_target_arch_goes_before_its_backend_and_an_id_before_a_kind() -> None
         (
             '"operators": {"dsp_cpu": {"add": {"energy": "1 J"}}}',
             '"add"',
-            "`time` is missing [missing-key]",
+            "`operators.dsp_cpu.add` lacks `time` [missing-key]",
         ),
         (
             '"operators": {"dps_cpu": {}}',
@@ -142,7 +142,7 @@ def test_a_target_arch_goes_before_its_backend_and_an_id_before_a_kind() -> None
             '"sramm"',
             "memory `sramm` is not declared [unknown-memory]\nhint: did you mean `sram`?",
         ),
-        ('"copies": [{"to": "ddr"}]', "{", "`from` is missing [missing-key]"),
+        ('"copies": [{"to": "ddr"}]', "{", "`copies[0]` lacks `from` [missing-key]"),
         (
             '"copies": [{"from": "conv_bram", "to": "dsp_tcm"}]',
             "{",
@@ -329,13 +329,13 @@ OTHER = '"calibration": {"soc": "mcu_m7", "port": "rtl", "counts": "c", "tools":
             "these costs were calibrated for `mcu_m7`, not for `zynq_edge` [another-soc]\n"
             "hint: calibrate again with this SoC file",
         ),
-        (TOOLS, "", '"calibration"', "`tools` is missing [missing-key]"),
+        (TOOLS, "", '"calibration"', "`calibration` lacks `tools` [missing-key]"),
         (NO_MODELS, "", "[", "`models` names nothing [empty-list]"),
         (
             ABOUT,
             '"measured": {"fpga_conv2d": {"conv2d-1": {"time": "5 cycles"}}}',
             '"conv2d-1"',
-            "`kernel` is missing [missing-key]",
+            "`measured.fpga_conv2d.conv2d-1` lacks `kernel` [missing-key]",
         ),
         (
             ABOUT,
@@ -354,7 +354,7 @@ OTHER = '"calibration": {"soc": "mcu_m7", "port": "rtl", "counts": "c", "tools":
             ABOUT,
             '"fitted": {"fpga_conv2d": {}}',
             '"fpga_conv2d"',
-            "`rates` is missing [missing-key]",
+            "`fitted.fpga_conv2d` lacks `rates` [missing-key]",
         ),
         (
             ABOUT,
@@ -379,7 +379,7 @@ OTHER = '"calibration": {"soc": "mcu_m7", "port": "rtl", "counts": "c", "tools":
             '"fitted": {"fpga_conv2d": {"rates": {"a": "1 cycles"}, '
             '"error": {"steps": 3, "worst": 1, "low": 1, "high": 1}}}',
             '"error"',
-            "`median` is missing [missing-key]",
+            "`fitted.fpga_conv2d.error` lacks `median` [missing-key]",
         ),
     ],
 )

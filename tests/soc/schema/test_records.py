@@ -11,16 +11,21 @@ from target_arch.soc.faults import Path
 from target_arch.soc.schema.kinds import Faults
 from target_arch.soc.schema.records import (
     INLINE,
+    REQUIRED,
     WHERE_THERE,
+    ClosedRecord,
     PathInside,
     Real,
     Whole,
+    default_table,
     key_paths,
     key_table,
     kind_of,
     read_record,
+    table_values,
     to_json,
 )
+from target_arch.soc.schema.tables import TableDraft
 
 
 class Colour(StrEnum):
@@ -64,6 +69,15 @@ class Outer:
             yield ("parts", self.name), "a part has the name of the whole"
 
 
+@frozen(kw_only=True)
+class Closed(ClosedRecord):
+    size: Annotated[int, "bytes of it"]
+    engine: Annotated[str, REQUIRED, "who copies"] = "cpu"
+    lines: Annotated[int, "of a cache"] = 64
+    cached: bool = False
+    base: int | None = None
+
+
 TABLE: dict[str, Any] = {
     "name": "n",
     "colour": "red",
@@ -105,7 +119,7 @@ def test_keys_of_an_inner_record_stand_in_the_table() -> None:
     assert whole is not None
     assert whole.extra == Extra(first="f", second=2)
     assert to_json(whole) == table
-    assert faults(TABLE | {"first": "f"}) == [(("second",), "`second` is missing")]
+    assert faults(TABLE | {"first": "f"}) == [(("second",), "this file lacks `second`")]
 
 
 def test_all_faults_at_once_with_their_paths() -> None:
@@ -126,7 +140,7 @@ def test_all_faults_at_once_with_their_paths() -> None:
     ("value", "message"),
     [
         ([], "the file is no table"),
-        ({}, "`name` is missing"),
+        ({}, "this file lacks `name`"),
         (TABLE | {"parts": 1}, "`parts` must be a table, not an integer"),
         (TABLE | {"parts": {"p": None}}, "`p` must be a table, not null"),
         (TABLE | {"files": "x"}, "`files` must be a list, not text"),
@@ -154,6 +168,32 @@ def test_the_table_of_keys() -> None:
         "| `second` | integer | |",
         "| `total` | integer | of the parts |",
     ]
+
+
+def test_the_table_of_keys_with_defaults() -> None:
+    assert default_table(Closed).splitlines() == [
+        "| key | value | default | |",
+        "|---|---|---|---|",
+        "| `size` | integer | required | bytes of it |",
+        "| `engine` | text | required | who copies |",
+        "| `lines` | integer | `64` | of a cache |",
+        "| `cached` | true or false | `false` | |",
+        "| `base` | integer | | |",
+    ]
+
+
+def test_what_is_right_counts_beside_what_is_wrong() -> None:
+    draft = TableDraft()
+    table = {"size": 4, "lines": "many", "engine": "dma", "base": None}
+    assert table_values(("memory",), table, Closed, draft, elsewhere=("engine",)) == {"size": 4, "base": None}
+    assert [fault.message for fault in draft.faults] == ["`lines` must be an integer, not text"]
+
+
+def test_a_misspelt_key_is_not_missing_too() -> None:
+    draft = TableDraft()
+    assert table_values((), {"sise": 4}, Closed, draft) == {}
+    assert [fault.message for fault in draft.faults] == ["unknown key `sise`", "this file lacks `engine`"]
+    assert draft.wrong == [("size",)]
 
 
 def test_every_key_by_its_path() -> None:

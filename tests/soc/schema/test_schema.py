@@ -7,7 +7,7 @@ import jsonschema
 import pytest
 
 from target_arch.resources import soc_configs
-from target_arch.soc.schema.json_schema import json_schema, schema_text
+from target_arch.soc.files.json_schema import json_schema, schema_text
 
 PACKAGE = Path(__file__).parents[3] / "target_arch"
 BAD = Path(__file__).parents[1] / "bad"

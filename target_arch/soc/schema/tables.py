@@ -1,4 +1,4 @@
-"""Tables of a parsed TOML file by their keys, collecting the faults of each value."""
+"""Tables of a parsed file, and the faults in them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,6 @@ from attrs import Factory, define
 
 from target_arch.diagnostics import nearest
 from target_arch.soc.faults import Fault, Path, dotted
-from target_arch.soc.schema.fields import Key
 from target_arch.soc.schema.kinds import check_identifier, unknown_key, wrong_type
 
 
@@ -49,40 +48,12 @@ def named_tables(
     return found
 
 
-def one_table(
-    path: Path, value: object, keys: tuple[Key, ...], made: TableDraft, expected: str = "a table"
-) -> dict[str, Any]:
-    """The good values of a table by their name in the model; a fault where the value is no table."""
-    if isinstance(value, dict):
-        return table_values(path, value, keys, made)
-    wrong_type(path, expected, value, made.faults)
-    return {}
-
-
-def table_values(
-    path: Path,
-    table: Mapping[str, Any],
-    keys: tuple[Key, ...],
-    made: TableDraft,
-    elsewhere: tuple[str, ...] = (),
-) -> dict[str, Any]:
-    """The good values of a table by their name in the model; `elsewhere` are known keys that others read."""
-    unknown_keys(path, table, (*(key.name for key in keys), *elsewhere), made)
-    values = {}
-    for key in keys:
-        if key.name in table:
-            values[key.field] = key.kind.read((*path, key.name), table[key.name], made.faults)
-        elif key.required:
-            required_value(path, table, key.name, made)
-    return {name: value for name, value in values.items() if value is not None}
-
-
 def required_value(path: Path, table: Mapping[str, Any], key: str, made: TableDraft) -> Any | None:
     """The value of a key, or None; a fault where it is missing, not misspelt, and its table is one."""
     if key in table:
         return table[key]
     if path not in made.wrong and (*path, key) not in made.wrong:
-        message = f"{_header(path)} lacks `{key}`"
+        message = f"{f'`{dotted(path)}`' if path else 'this file'} lacks `{key}`"
         made.faults.append(Fault(rule="missing-key", path=(*path, key), message=message, at_key=True))
     return None
 
@@ -96,9 +67,3 @@ def unknown_keys(path: Path, table: Mapping[str, Any], known: tuple[str, ...], m
         if meant is not None and meant not in table:
             made.wrong.append((*path, meant))
         made.faults.append(unknown_key((*path, key), known))
-
-
-def _header(path: Path) -> str:
-    if not path:
-        return "this file"
-    return "`[[copy]]`" if path[0] == "copy" else f"`[{dotted(path)}]`"
