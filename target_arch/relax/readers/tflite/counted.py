@@ -7,7 +7,7 @@ import tflite
 from flatbuffers import flexbuffers
 
 from target_arch.relax.readers.source import BoundedOutput
-from target_arch.relax.readers.tflite_operators.walk.driver import operator_name
+from target_arch.relax.readers.tflite_operators.walk.codes import operator_name
 
 
 def counted_outputs(model: Any, graph: Any) -> Iterator[BoundedOutput]:

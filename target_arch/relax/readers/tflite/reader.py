@@ -24,11 +24,8 @@ from target_arch.relax.readers.subprograms import tflite_subprogram
 from target_arch.relax.readers.tflite.counted import counted_outputs
 from target_arch.relax.readers.tflite.cut import cut_tflite
 from target_arch.relax.readers.tflite.shapes import with_input_shapes
-from target_arch.relax.readers.tflite_operators.walk.driver import (
-    Translation,
-    operator_name,
-    translate,
-)
+from target_arch.relax.readers.tflite_operators.walk.codes import operator_name
+from target_arch.relax.readers.tflite_operators.walk.driver import Translation, translate
 from target_arch.relax.readers.tflite_operators.walk.graphs import own_name
 from target_arch.relax.readers.unsupported import unsupported
 

@@ -1,4 +1,4 @@
-"""The number of an operator; without TVM, for readers that only look into a file."""
+"""The number and the name of an operator; without TVM, for readers that only look into a file."""
 
 from typing import Any
 
@@ -21,3 +21,11 @@ def builtin_code(code: Any) -> int:
     place = table.Offset(_BUILTIN_CODE)
     number = table.Get(Int32Flags, place + table.Pos) if place else 0
     return int(max(number, code.DeprecatedBuiltinCode()))
+
+
+def operator_name(code: Any) -> str:
+    """The name of an operator: its own, where it is a custom one."""
+    number = builtin_code(code)
+    if number == tflite.BuiltinOperator.CUSTOM:
+        return str((code.CustomCode() or b"?").decode("utf-8", errors="replace"))
+    return str(CODES.get(number, number))

@@ -1,14 +1,15 @@
-"""The tensors of a graph as converters see them, their expressions, and the states that some of them are."""
+"""The tensors of a graph as converters see them, and their expressions."""
 
 import math
 from typing import Any
 
 import numpy as np
-import tflite
 from attrs import define, field
+from tvm import relax
 from tvm.ir import GenericConst
 
 from target_arch.relax.ir.graph import dtype_of, shape_of
+from target_arch.relax.readers.attempts import zeros
 from target_arch.relax.readers.tflite_constants.four_bits import widened
 from target_arch.relax.readers.tflite_constants.sparse import dense
 from target_arch.relax.readers.tflite_operators.site import TFLiteOperand
@@ -18,7 +19,8 @@ from target_arch.relax.readers.tflite_operators.walk.graphs import (
     file_shape,
     quantization_of,
 )
-from target_arch.relax.readers.tflite_operators.walk.variables import Variables
+from target_arch.relax.readers.tflite_operators.walk.tensor_states import TensorStates
+from target_arch.relax.readers.tflite_operators.walk.variables import Handle
 from target_arch.relax.site import NotConverted, constant
 
 Array = np.ndarray[Any, Any]
@@ -26,50 +28,74 @@ Array = np.ndarray[Any, Any]
 
 @define(kw_only=True, eq=False)
 class TensorValues:
-    """The values of the tensors of the graph with that number, by their own numbers."""
+    """The values of the tensors of a graph, by their numbers."""
 
     model: Any
     graph: NamedGraph
     builder: Any
-    variables: Variables
-    number: int
+    states: TensorStates
     expressions: dict[int, Any] = field(factory=dict)
     """Those of the tensors that are inputs or computed, by their numbers, in the order in which they came."""
+    handles: dict[int, Handle] = field(factory=dict)
+    """The tensors that stand for variables."""
 
     def keep(self, index: int, expression: Any) -> None:
         """Keep the expression of a tensor; the first one of several is its own."""
         self.expressions.setdefault(index, expression)
 
-    def variable(self, index: int, shape: tuple[int, ...]) -> Any:
-        """The value of a variable tensor, kept in that shape."""
+    def result(self, index: int, result: Any) -> None:
+        """Keep what an operator computed for a tensor of the file, in the type and the shape of that one."""
+        if isinstance(result, Handle):
+            self.handles[index] = result
+            return
         tensor = self.graph.Tensors(index)
-        if not tensor.IsVariable():
-            raise NotConverted(f"tensor `{tensor.author}` is no variable")
-        dtype = TYPES[tensor.Type()]
-        return self.variables.value(self._key(index), shape, dtype, tensor.author, _initial(tensor))
+        result = self.builder.normalize(result)
+        shape, dtype = file_shape(tensor), TYPES[tensor.Type()]
+        if dtype_of(result) != dtype:
+            result = self.builder.normalize(relax.op.astype(result, dtype))
+        if shape_of(result) != shape and not self._is_left_open(index, result):
+            result = self.builder.normalize(relax.op.reshape(result, shape))
+        self.keep(index, result)
 
-    def update(self, index: int, value: Any) -> None:
-        """The value of a variable tensor from here on."""
-        value = self.builder.emit(value)
-        self.variables.assign(self._key(index), value, shape_of(value), dtype_of(value))
+    def _is_left_open(self, index: int, result: Any) -> bool:
+        """Whether a converter did not know the shape of an output of the model: that of a custom operator."""
+        return (
+            not file_shape(self.graph.Tensors(index))
+            and index in self.outputs
+            and math.prod(shape_of(result)) != 1
+        )
 
-    def own_state(
-        self, index: int, name: str, shape: tuple[int, ...], dtype: str, initial: bytes | None = None
-    ) -> Any:
-        """A state of the operator that writes a tensor."""
-        author = f"{self.graph.Tensors(index).author}_{name}"
-        return self.variables.value(f"{self._key(index)}/{name}", shape, dtype, author, initial)
+    def stand_in(self, index: int) -> None:
+        """Keep zeros for a tensor of an operator without a form."""
+        tensor = self.graph.Tensors(index)
+        self.keep(index, zeros(self.builder, file_shape(tensor), TYPES.get(tensor.Type(), "float32")))
 
-    def leave(self, index: int, name: str, value: Any) -> None:
-        """The value of such a state from here on."""
-        value = self.builder.emit(value)
-        self.variables.assign(f"{self._key(index)}/{name}", value, shape_of(value), dtype_of(value))
+    def parameters(self) -> list[Any]:
+        """A parameter for each input of the graph that has no value, which is its value from here on."""
+        parameters = []
+        for number in range(self.graph.InputsLength()):
+            index = self.graph.Inputs(number)
+            if index not in self.handles and index not in self.expressions:
+                tensor = self.graph.Tensors(index)
+                kind = relax.TensorType(file_shape(tensor), TYPES[tensor.Type()])
+                parameters.append(relax.Var(tensor.author, kind))
+                self.keep(index, parameters[-1])
+        return parameters
 
-    def _key(self, index: int) -> str:
-        """A name of the variable that a tensor is, or that the operator has which writes it:
-        a subgraph that runs twice has one.
-        """
-        return f"{self.number}/{index}"
+    @property
+    def outputs(self) -> list[int]:
+        """The tensors that are outputs of the graph."""
+        return [int(self.graph.Outputs(number)) for number in range(self.graph.OutputsLength())]
+
+    def named(self, index: int) -> str:
+        """The variable that a tensor stands for. NotConverted where that is computed."""
+        if index not in self.handles:
+            raise NotConverted("its variable is computed")
+        return self.handles[index].name
+
+    def output(self, index: int) -> Any:
+        """The variable that a tensor stands for, or its expression."""
+        return self.handles.get(index) or self.expression(index)
 
     def tensor(self, index: int) -> TFLiteOperand:
         """A tensor as converters see it."""
@@ -94,7 +120,7 @@ class TensorValues:
             return self.expressions[index]
         tensor = self.graph.Tensors(index)
         if tensor.IsVariable():
-            return self.variable(index, file_shape(tensor))
+            return self.states.variable(index, file_shape(tensor))
         value = self._value(index)
         if value is None:
             raise NotConverted(f"tensor `{tensor.author}` has no value")
@@ -115,13 +141,3 @@ class TensorValues:
             raise NotConverted(f"constant `{tensor.author}` has elements of another type")
         values: Array = buffer.DataAsNumpy().view(TYPES[tensor.Type()])
         return dense(tensor, values, shape) if tensor.Sparsity() is not None else values.reshape(shape)
-
-
-def _initial(tensor: Any) -> bytes | None:
-    """The bytes of a variable tensor before the first run: reals of zero in int8, else zeros
-    (LiteRT `Subgraph::ResetVariableTensors`).
-    """
-    grid = quantization_of(tensor)
-    if grid is None or tensor.Type() != tflite.TensorType.INT8:
-        return None
-    return bytes([grid.zero_point[0] % 256]) * math.prod(file_shape(tensor))
