@@ -27,35 +27,34 @@ def divide(text: str) -> Divide:
 
 
 @frozen(kw_only=True)
-class SliceOf:
-    """A range of the places of an operator's result along an axis: from `start` up to `stop`, exclusive."""
+class PlaceRange:
+    """Places along the axis of a division: from `start` up to `stop`, exclusive."""
 
-    operator: str
-    axis: int
     start: int
     stop: int
 
     @property
     def places(self) -> range:
-        """The places along the axis."""
+        """The same as a range."""
         return range(self.start, self.stop)
+
+
+@frozen(kw_only=True)
+class SliceOf(PlaceRange):
+    """A part of an operator's result along an axis."""
+
+    operator: str
+    axis: int
 
     def __str__(self) -> str:
         return f"{self.operator}[{self.start}:{self.stop}]"
 
 
 @frozen(kw_only=True)
-class Share:
-    """A slice and the instance that computes it: the places from `start` on, up to `stop`, exclusive."""
+class Share(PlaceRange):
+    """A slice and the instance that computes it."""
 
     instance: str
-    start: int
-    stop: int
-
-    @property
-    def places(self) -> range:
-        """The places along the axis of the division."""
-        return range(self.start, self.stop)
 
 
 @frozen(kw_only=True)

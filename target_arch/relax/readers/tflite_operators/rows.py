@@ -8,6 +8,7 @@ import numpy as np
 from tvm import relax
 
 from target_arch.plan.arithmetic import quantize_multiplier
+from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.relax.readers.tflite_operators.functions import interpolation
 from target_arch.relax.readers.tflite_operators.grids import activated, reals, steps
 from target_arch.relax.readers.tflite_operators.site import (
@@ -43,7 +44,9 @@ def _softmax_of_int16(site: TFLiteOperator, beta: float) -> Any:
     exponentials = interpolation(np.exp, np.float64(10.0 / 65535), unit, 32767)
     reciprocals = interpolation(_reciprocal, np.float64(1.0 / 65535), unit, -32768)
     multiplier, shift = quantize_multiplier(site.x.scale * beta / (10.0 / 65535.0))
-    return site.defined("softmax", site.x.expr, exponentials, reciprocals, multiplier=multiplier, shift=shift)
+    return site.defined(
+        OperatorKind.SOFTMAX, site.x.expr, exponentials, reciprocals, multiplier=multiplier, shift=shift
+    )
 
 
 def _reciprocal(x: np.float64) -> np.float64:
