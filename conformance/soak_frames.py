@@ -35,7 +35,9 @@ def small_model(path: Path) -> Path:
         helper.make_node("MatMul", ["rectified", "weights"], ["y"]),
     ]
     ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, SIDE]) for name in ("x", "y")]
-    graph = helper.make_graph(nodes, "soak", ends[:1], ends[1:], [numpy_helper.from_array(weights, "weights")])
+    graph = helper.make_graph(
+        nodes, "soak", ends[:1], ends[1:], [numpy_helper.from_array(weights, "weights")]
+    )
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), path)
     return path
 

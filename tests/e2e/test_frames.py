@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from attrs import evolve
 
+from conformance import soak_frames
 from target_arch.pipeline import CompileRequest, compile_model
 from target_arch.run import build, verify, write_bundle
 from target_arch.run.executables.executable import Executable
@@ -95,6 +96,15 @@ def test_what_goes_wrong(sanitizer: str, needs_tool: Callable[[str], str], tmp_p
     subprocess.run((cc, *flags, typed, "-pthread", *paths, "-lm"), check=True)
     done = subprocess.run((str(program),), capture_output=True, text=True, check=False, timeout=300)
     assert (done.stdout, done.returncode) == ("0 failures\n", 0), done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_faults_among_many_frames(needs_tool: Callable[[str], str], tmp_path: Path) -> None:
+    needs_tool("cc")
+    command = (str(soak_frames.build(tmp_path)), "3000", "1")
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
+    assert done.returncode == 0, done.stdout
+    assert "3000 frames, 6 faults, 6 frames failed, 0 wrong, " in done.stdout
 
 
 def element_type(folder: Path) -> str:

@@ -2,15 +2,18 @@
 end and on from its start.
 
 First fit in several orders, each improved by moving what is on top to the front. The bound is the largest sum
-of live bytes, as it is for lives on a line.
+of live bytes, as it is for lives on a line; of what takes turns on a timeline, the most that one step needs.
 """
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from attrs import frozen
 
 from target_arch.soc.rounding import round_up
+
+Numbers = np.ndarray[Any, np.dtype[np.int64]]
 
 ROUNDS = 12
 """How often the buffer on top of an order is tried before all others."""
@@ -18,13 +21,18 @@ ROUNDS = 12
 
 @frozen(kw_only=True)
 class Arc:
-    """Bytes that are needed for `length` steps from step `first` on, on a circle."""
+    """Bytes that are needed for `length` steps from step `first` on, on a circle.
+
+    With a `timeline` that one step needs them, which is issued there and runs on that timeline. Steps of a
+    timeline run in turn, so that they may have the same bytes however many of them are issued.
+    """
 
     name: str
     bytes: int
     alignment: int
     first: int
     length: int
+    timeline: str | None = None
 
 
 def packed(arcs: Sequence[Arc], circle: int) -> dict[str, int]:
@@ -47,21 +55,35 @@ def packed(arcs: Sequence[Arc], circle: int) -> dict[str, int]:
 
 def bound(arcs: Sequence[Arc], circle: int) -> int:
     """The most bytes that are live in one step: no offsets have a lower peak."""
+    live = _sums([arc for arc in arcs if arc.timeline is None], circle)
+    for timeline in sorted({arc.timeline for arc in arcs if arc.timeline is not None}):
+        there = [arc for arc in arcs if arc.timeline == timeline]
+        steps = sorted({arc.first % circle for arc in there})
+        own = (_sums([arc for arc in there if arc.first % circle == step], circle) for step in steps)
+        live = live + np.max(list(own), axis=0)
+    return int(live.max(initial=0))
+
+
+def _sums(arcs: Sequence[Arc], circle: int) -> Numbers:
+    """The live bytes in each step of the circle."""
     changes = np.zeros(2 * circle + 1, dtype=np.int64)
     for arc in arcs:
         first = arc.first % circle
         changes[first] += arc.bytes
         changes[first + min(arc.length, circle)] -= arc.bytes
     live = np.cumsum(changes[:-1])
-    return int((live[:circle] + live[circle:]).max(initial=0))
+    return live[:circle] + live[circle:]
 
 
 def _meets(arcs: Sequence[Arc], circle: int) -> list[list[int]]:
-    """By arc the numbers of those that are live in one of its steps."""
+    """By arc the numbers of those that are live in one of its steps, and do not take turns with it."""
     first = np.array([arc.first % circle for arc in arcs])
     length = np.array([arc.length for arc in arcs])
     ahead = (first[None, :] - first[:, None]) % circle
     meets = (ahead < length[:, None]) | (length[None, :] > ahead.T)
+    names = sorted({arc.timeline for arc in arcs if arc.timeline is not None})
+    place = np.array([-1 if arc.timeline is None else names.index(arc.timeline) for arc in arcs])
+    meets &= ~((place[:, None] == place[None, :]) & (place >= 0) & (ahead > 0))
     np.fill_diagonal(meets, val=False)
     return [np.flatnonzero(row).tolist() for row in meets]
 

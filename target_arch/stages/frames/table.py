@@ -1,13 +1,14 @@
 """From a round to the table of steps: as many rounds as buffers need places, and an offset for each."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from attrs import evolve, frozen
 
 from target_arch.plan.frames import FrameBuffer
-from target_arch.plan.memory import Arena, Buffer, MemoryPlan
-from target_arch.plan.steps import Copy, Event, Step, StepOrder, Wait
+from target_arch.plan.memory import Arena, Buffer, BufferKind, MemoryPlan
+from target_arch.plan.steps import Copy, Dispatch, Event, Step, StepOrder, Wait
 from target_arch.soc.rounding import ceil_div
+from target_arch.stages.frames.blocks import names_of
 from target_arch.stages.frames.packing import Arc, bound, packed
 from target_arch.stages.frames.problem import FrameProblem
 from target_arch.stages.frames.rounds import Round, RoundStep, RoundTask, RoundWait
@@ -57,7 +58,7 @@ def frame_table(problem: FrameProblem, plan: MemoryPlan, one: Round) -> FrameTab
         stages=tuple(step.stage if isinstance(step, RoundTask) else 0 for step in one.steps),
         rounds=rounds,
         buffers={buffer.name: about for buffer, about in buffers},
-        plan=_plan(plan, tuple(buffer for buffer, _ in buffers), rounds * length),
+        plan=_plan(plan, buffers, _alone(problem), rounds * length),
     )
 
 
@@ -122,12 +123,32 @@ def _buffers(
             yield moved, FrameBuffer(of=buffer.name, round=turn)
 
 
-def _plan(run: MemoryPlan, buffers: tuple[Buffer, ...], circle: int) -> MemoryPlan:
-    offsets = {buffer.name: run.offsets[buffer.name] for buffer in buffers if buffer.name in run.offsets}
+def _alone(problem: FrameProblem) -> dict[str, str]:
+    """The local buffers that one step alone touches, each with the timeline on which that runs."""
+    steps: dict[str, list[Copy | Dispatch]] = {}
+    for step in problem.steps:
+        for name in dict.fromkeys(names_of(step)):
+            steps.setdefault(name, []).append(step)
+    local = (buffer.name for buffer in problem.run.buffers if buffer.kind is BufferKind.LOCAL)
+    calls = ((name, *steps.get(name, ())) for name in local)
+    return {
+        name: one.event.timeline
+        for name, *there in calls
+        if len(there) == 1 and isinstance(one := there[0], Dispatch) and one.event is not None
+    }
+
+
+def _plan(
+    run: MemoryPlan,
+    buffers: Sequence[tuple[Buffer, FrameBuffer]],
+    alone: Mapping[str, str],
+    circle: int,
+) -> MemoryPlan:
+    offsets = {one.name: run.offsets[one.name] for one, _ in buffers if one.name in run.offsets}
     peaks, bounds = dict[Arena, int](), dict[Arena, int]()
-    for arena in sorted({buffer.arena for buffer in buffers}):
-        there = [buffer for buffer in buffers if buffer.arena == arena]
-        if there[0].name in offsets:
+    for arena in sorted({buffer.arena for buffer, _ in buffers}):
+        there = [each for each in buffers if each[0].arena == arena]
+        if there[0][0].name in offsets:
             peaks[arena], bounds[arena] = run.peaks[arena], run.bounds[arena]
             continue
         arcs = [
@@ -137,15 +158,16 @@ def _plan(run: MemoryPlan, buffers: tuple[Buffer, ...], circle: int) -> MemoryPl
                 alignment=buffer.alignment,
                 first=buffer.first,
                 length=buffer.last - buffer.first + 1,
+                timeline=alone.get(about.of),
             )
-            for buffer in there
+            for buffer, about in there
         ]
         offsets |= packed(arcs, circle)
-        peaks[arena] = max((offsets[buffer.name] + buffer.bytes for buffer in there), default=0)
+        peaks[arena] = max((offsets[buffer.name] + buffer.bytes for buffer, _ in there), default=0)
         bounds[arena] = bound(arcs, circle)
     proven = tuple(sorted(arena for arena in peaks if peaks[arena] == bounds[arena]))
     return MemoryPlan(
-        buffers=buffers,
+        buffers=tuple(buffer for buffer, _ in buffers),
         offsets=offsets,
         peaks=peaks,
         bounds=bounds,

@@ -1,5 +1,6 @@
-"""Buffers that share bytes of an arena: one may be written over another by the calls in the steps, no others
-may while both are live.
+"""Buffers that share bytes of an arena: one may be written over another by the calls in the steps, and those
+that one call has for itself may be the same bytes as those of another call of its timeline, as such calls run
+in turn. No others may while both are live.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -7,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from attrs import evolve
 
 from target_arch.plan.kernels import Access
-from target_arch.plan.memory import Arena, Buffer, MemoryPlan
+from target_arch.plan.memory import Arena, Buffer, BufferKind, MemoryPlan
 from target_arch.plan.steps import Dispatch, Event, StepOrder
 from target_arch.stages.check.rules.faults import Fault
 from target_arch.stages.check.rules.lives import Lives
@@ -44,6 +45,11 @@ class InPlace:
                 for name in read.intersection(operand.over):
                     if not busy(name, call.event):
                         self._calls.setdefault((operand.of, name), (number, operand.smaller))
+
+    def only(self, name: str) -> int | None:
+        """The step that alone touches a buffer; None where there are more, or none."""
+        first = self._first.get(name)
+        return first if first == self._last.get(name) else None
 
     def fault(self, one: Occupancy, other: Occupancy) -> str | None:
         """Why the one may not be written over the other; None where it may."""
@@ -88,10 +94,30 @@ def sharing(order: StepOrder, plan: MemoryPlan, lives: Lives, in_place: InPlace)
             there[under], above[under] = in_place.cut(there[over], there[under])
         else:
             yield "unsafe-in-place", f"buffer `{over}` is written over `{under}`: {why}"
+    turns = _turns(order, in_place)
     for inside in _by_arena((*there.values(), *above.values()), arenas):
         for one, other in meeting(inside):
-            if {one.name, other.name} not in together:
+            if {one.name, other.name} not in together and not _in_turn(turns, one.name, other.name):
                 yield "overlap", f"buffers `{one.name}` and `{other.name}` share bytes while both are live"
+
+
+def _turns(order: StepOrder, in_place: InPlace) -> dict[str, tuple[str, int]]:
+    """The buffers that one asynchronous call has for itself: its timeline, and its number."""
+    found: dict[str, tuple[str, int]] = {}
+    for buffer in order.buffers:
+        number = in_place.only(buffer.name) if buffer.kind is BufferKind.LOCAL else None
+        step = None if number is None else order.steps[number]
+        if isinstance(step, Dispatch) and step.event is not None and number is not None:
+            found[buffer.name] = (step.event.timeline, number)
+    return found
+
+
+def _in_turn(turns: dict[str, tuple[str, int]], one: str, other: str) -> bool:
+    """Whether two steps of one timeline have the buffers for themselves."""
+    if one not in turns or other not in turns:
+        return False
+    (timeline, number), (there, after) = turns[one], turns[other]
+    return timeline == there and number != after
 
 
 def _by_arena(places: Iterable[Occupancy], arenas: dict[str, Arena]) -> Iterable[list[Occupancy]]:
