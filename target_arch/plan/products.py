@@ -41,9 +41,12 @@ def in_four_bits(tensor: Tensor) -> bool:
     return not any(some.translate(None, _FOUR_BITS) for some in (tensor.data[:_FIRST], tensor.data))
 
 
-def beyond_plain(operator: Operator, model: Model, *, grouped: bool = False) -> str | None:
+def beyond_plain(
+    operator: Operator, model: Model, *, grouped: bool = False, wide: bool = False
+) -> str | None:
     """The reason why a sum of products is not in the plain form: values of 8 bits or floats, one group of
-    channels unless `grouped`, weights without zero point, sums of 32 bits. None for the plain form.
+    channels unless `grouped`, weights without zero point, and, unless `wide`, sums of 32 bits. None for the
+    plain form.
 
     Kernels and engines that know the plain form alone have to refuse all others.
     """
@@ -56,6 +59,6 @@ def beyond_plain(operator: Operator, model: Model, *, grouped: bool = False) -> 
     if weights is not None and any(weights.zero_point):
         return "weights with a zero point other than 0"
     for name in (*operator.inputs, *operator.constants, operator.output):
-        if model.tensors[name].dtype in _WIDE:
+        if not wide and model.tensors[name].dtype in _WIDE:
             return f"{model.tensors[name].dtype} `{name}`"
     return None

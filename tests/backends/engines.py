@@ -170,7 +170,7 @@ def bench(
     sizes: dict[str, int],
     *,
     buffers: dict[str, str] | None = None,
-    options: dict[str, int] | None = None,
+    options: dict[str, int | str] | None = None,
     alignment: int = 4,
     dimensions: int = 2,
     max_bytes: int | None = 4096,

@@ -12,11 +12,11 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
 from target_arch.backends.cmsis_nn.folder import HEADER
-from target_arch.backends.cmsis_nn.host import FUNCTIONS, HostLibrary
-from target_arch.plan.arithmetic import Requantization, activation_range, requantization
+from target_arch.backends.cmsis_nn.host import FUNCTIONS, WIDE_FUNCTIONS, HostLibrary
+from target_arch.plan.arithmetic import Requantization, activation_range, any_requantization
 from target_arch.plan.kernels import CFunction
 from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.plan.operators.kinds import OperatorKind
@@ -30,8 +30,9 @@ _PARAMETERS: Mapping[str, str] = {
     OperatorKind.MAX_POOL2D: "cmsis_nn_pool_params",
 }
 _LINE = 106
-_WEIGHTED_ARGUMENTS = "&input, x, &filter, w, &biases, bias, &output, out"
 _POOL_ARGUMENTS = "&input, x, &filter, &output, out"
+_HALF = 16
+"""Bits of a multiplier that scales sums of 64 bits; the library takes it in the upper half of 32."""
 
 
 @frozen(kw_only=True)
@@ -62,6 +63,30 @@ class LibraryCall:
     function: CFunction
     packed: tuple[Tensor, ...]
     scratch: int
+
+
+def is_wide(operator: Operator, model: Model) -> bool:
+    """Whether an operator is of int16 values."""
+    return model.tensors[operator.inputs[0]].dtype == "int16"
+
+
+def function_of(operator: Operator, model: Model) -> str:
+    """The function of the library that computes an operator."""
+    return (WIDE_FUNCTIONS if is_wide(operator, model) else FUNCTIONS)[operator.kind]
+
+
+def scaling_of(operator: Operator, model: Model) -> Requantization:
+    """The scaling of a sum of products as the library takes it: it makes 16 bits of the multipliers of sums
+    of 64 bits itself.
+    """
+    scaling = any_requantization(operator, model)
+    if not is_wide(operator, model) or operator.kind is OperatorKind.DENSE:
+        return scaling
+    return evolve(
+        scaling,
+        multipliers=tuple(multiplier << _HALF for multiplier in scaling.multipliers),
+        shifts=tuple(shift - _HALF for shift in scaling.shifts),
+    )
 
 
 def geometry(operator: Operator, model: Model) -> Geometry:
@@ -100,12 +125,17 @@ def geometry(operator: Operator, model: Model) -> Geometry:
 def library_call(operator: Operator, model: Model, library: HostLibrary, core: str) -> LibraryCall:
     """The call that computes an operator that `support.library_refusal` accepts."""
     sizes = geometry(operator, model)
-    needed = library.scratch(operator.kind, sizes.numbers, core)
+    wide = is_wide(operator, model)
+    needed = library.scratch(operator.kind, sizes.numbers, core, wide=wide)
     packed = tuple(_packed(operator, model, library, needed))
     scratch = 0 if operator.kind is OperatorKind.DENSE else needed
     lines = (*_context(operator, needed), *_parameters(operator, model, sizes), *_sizes(operator, sizes))
-    names = _names(operator, packed, scratch)
-    lines = (*lines, *_wrapped(_call(operator), 4))
+    names = _names(operator, packed, scratch, wide=wide)
+    lines = (
+        *lines,
+        *_biases(operator, wide=wide),
+        *_wrapped(_call(operator, function_of(operator, model)), 4),
+    )
     body = "".join(f"    {line}\n" for line in lines)
     signature = ", ".join(f"{kind}{name}" for kind, name in names)
     digest = hashlib.sha256((signature + body).encode()).hexdigest()[:8]
@@ -139,10 +169,10 @@ def _packed(operator: Operator, model: Model, library: HostLibrary, needed: int)
     if operator.kind is OperatorKind.DENSE:
         if needed:
             weights, bias = (model.tensors[name].data or b"" for name in operator.constants)
-            sums = library.sums(weights, bias, requantization(operator, model).input_offset)
+            sums = library.sums(weights, bias, any_requantization(operator, model).input_offset)
             yield _constant(operator, "kernel_sum", np.frombuffer(sums, "<i4"))
     elif operator.constants:
-        r = requantization(operator, model)
+        r = scaling_of(operator, model)
         channels = model.tensors[operator.output].shape[-1]
         for suffix, values in (("multiplier", r.multipliers), ("shift", r.shifts)):
             yield _constant(operator, suffix, np.resize(np.array(values, "<i4"), channels))
@@ -153,12 +183,15 @@ def _constant(operator: Operator, suffix: str, values: Any) -> Tensor:
     return Tensor(name=name, shape=values.shape, dtype="int32", data=values.tobytes())
 
 
-def _names(operator: Operator, packed: tuple[Tensor, ...], scratch: int) -> list[tuple[str, str]]:
+def _names(
+    operator: Operator, packed: tuple[Tensor, ...], scratch: int, *, wide: bool
+) -> list[tuple[str, str]]:
     """C type and name of every parameter."""
-    weights = [("const int8_t *", "w"), ("const int32_t *", "bias")] if operator.constants else []
+    value, sum = ("int16_t", "int64_t") if wide else ("int8_t", "int32_t")
+    weights = [("const int8_t *", "w"), (f"const {sum} *", "bias")] if operator.constants else []
     own = [("const int32_t *", tensor.name.rpartition(".")[2]) for tensor in packed]
     last = [("uint8_t *", "scratch")] if scratch else []
-    return [("const int8_t *", "x"), *weights, *own, ("int8_t *", "out"), *last]
+    return [(f"const {value} *", "x"), *weights, *own, (f"{value} *", "out"), *last]
 
 
 def _context(operator: Operator, needed: int) -> Iterator[str]:
@@ -176,7 +209,7 @@ def _parameters(operator: Operator, model: Model, sizes: Geometry) -> Iterator[s
     tiles = [f".stride = {_pair(sizes.stride)}", f".padding = {_pair(sizes.padding)}"]
     fields: list[str] = []
     if operator.constants:
-        r = requantization(operator, model)
+        r = scaling_of(operator, model)
         low, high = r.activation_min, r.activation_max
         fields = [f".input_offset = {r.input_offset}", f".output_offset = {r.output_offset}"]
         yield from _scaling(operator, r)
@@ -209,10 +242,18 @@ def _sizes(operator: Operator, sizes: Geometry) -> Iterator[str]:
         yield f"const cmsis_nn_dims {name} = {{{', '.join(map(str, dims))}}};"
 
 
-def _call(operator: Operator) -> str:
-    scaling = "&scaling, " if operator.constants else ""
-    arguments = _WEIGHTED_ARGUMENTS if operator.constants else _POOL_ARGUMENTS
-    return f"return {FUNCTIONS[operator.kind]}(&context, &parameters, {scaling}{arguments});"
+def _biases(operator: Operator, *, wide: bool) -> Iterator[str]:
+    """The biases of a convolution of int16 values, which may be of two types."""
+    if wide and operator.kind is OperatorKind.CONV2D:
+        yield "const cmsis_nn_bias_data typed = {bias, 0};"
+
+
+def _call(operator: Operator, function: str) -> str:
+    scaling, arguments = "", _POOL_ARGUMENTS
+    if operator.constants:
+        bias = "&typed" if function == WIDE_FUNCTIONS[OperatorKind.CONV2D] else "bias"
+        scaling, arguments = "&scaling, ", f"&input, x, &filter, w, &biases, {bias}, &output, out"
+    return f"return {function}(&context, &parameters, {scaling}{arguments});"
 
 
 def _pair(values: tuple[int, int]) -> str:

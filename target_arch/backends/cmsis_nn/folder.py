@@ -48,6 +48,10 @@ class Folder:
             open_ |= mentioned - found
         return tuple(sorted(found))
 
+    def mentions(self, name: str) -> bool:
+        """Whether a header or a C file has that name."""
+        return any(name in text for text in self.texts.values())
+
     def library(self, functions: Iterable[str], *, carried: bool) -> Library:
         """The library as a value for kernels that call the functions."""
         sources = self.needed(functions)

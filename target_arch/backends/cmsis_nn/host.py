@@ -32,10 +32,19 @@ FUNCTIONS: Mapping[str, str] = {
     OperatorKind.AVG_POOL2D: "arm_avgpool_s8",
     OperatorKind.MAX_POOL2D: "arm_max_pool_s8",
 }
-"""The function of the convention for each kind of operator."""
+"""The function of the convention for each kind of operator of int8 values."""
+WIDE_FUNCTIONS: Mapping[str, str] = {
+    OperatorKind.CONV2D: "arm_convolve_wrapper_s16",
+    OperatorKind.DEPTHWISE_CONV2D: "arm_depthwise_conv_wrapper_s16",
+    OperatorKind.DENSE: "arm_fully_connected_s16",
+    OperatorKind.AVG_POOL2D: "arm_avgpool_s16",
+    OperatorKind.MAX_POOL2D: "arm_max_pool_s16",
+}
+"""The same of int16 values with int8 weights and int64 biases; a library may be without them."""
 SUMS = "arm_vector_sum_s8"
-_SIZES = tuple(
-    f"{name}_get_buffer_size" for kind, name in FUNCTIONS.items() if kind is not OperatorKind.MAX_POOL2D
+_SIZES, _WIDE_SIZES = (
+    tuple(f"{name}_get_buffer_size" for kind, name in table.items() if kind is not OperatorKind.MAX_POOL2D)
+    for table in (FUNCTIONS, WIDE_FUNCTIONS)
 )
 _SHIM = Path(__file__).with_name("shim.c")
 _COMPILERS = ("cc", "gcc", "clang")
@@ -48,13 +57,16 @@ class CompilerMissingError(NotInstalled):
 
 @frozen(kw_only=True, eq=False)
 class HostLibrary:
-    """The loaded library. `rounding` gives its rule of `plan.arithmetic` for each kind of operator."""
+    """The loaded library. `rounding` gives its rule of `plan.arithmetic` for each kind of operator of int8
+    values; `has_wide` says whether it has WIDE_FUNCTIONS.
+    """
 
     loaded: ctypes.CDLL
     rounding: Mapping[str, Rounding]
     has_cores: bool
+    has_wide: bool
 
-    def scratch(self, kind: str, numbers: Sequence[int], core: str) -> int:
+    def scratch(self, kind: str, numbers: Sequence[int], core: str, *, wide: bool = False) -> int:
         """Bytes of context that a call needs: the larger of the core's and this computer's. `numbers` as in
         `shim.c`.
 
@@ -64,10 +76,11 @@ class HostLibrary:
             functions = f"`{_SIZES[0]}_{core}` and the like"
             raise _refused(f"the library has no {functions}, which tell sizes for core `{core}`", None)
         array = (ctypes.c_int32 * len(numbers))(*numbers)
-        asked = getattr(self.loaded, f"ta_{kind}_bytes")
+        asked = getattr(self.loaded, f"ta_{kind}_s16_bytes" if wide else f"ta_{kind}_bytes")
         sizes = [int(asked(array, CORES.index(each))) for each in dict.fromkeys((CORES[0], core))]
         if min(sizes) < 0:
-            raise _refused(f"`{FUNCTIONS[kind]}_get_buffer_size` refuses {list(numbers)}", None)
+            function = (WIDE_FUNCTIONS if wide else FUNCTIONS)[kind]
+            raise _refused(f"`{function}_get_buffer_size` refuses {list(numbers)}", None)
         return max(sizes)
 
     def sums(self, weights: bytes, bias: bytes, offset: int) -> bytes:
@@ -87,13 +100,16 @@ def host_library(path: str) -> HostLibrary:
     CompilerMissingError without a C compiler, DiagnosticError where the library has another convention.
     """
     folder = folder_at(path)
-    texts = folder.texts.values()
-    has_cores = any(f"{_SIZES[0]}_{core}" in text for core in CORES[1:] for text in texts)
-    cores = tuple(f"{size}_{core}" for size in _SIZES for core in CORES[1:]) if has_cores else ()
-    sources = folder.needed((*FUNCTIONS.values(), *_SIZES, *cores, SUMS))
+    has_cores = any(folder.mentions(f"{_SIZES[0]}_{core}") for core in CORES[1:])
+    has_wide = all(map(folder.mentions, (*WIDE_FUNCTIONS.values(), *_WIDE_SIZES)))
+    sizes = (*_SIZES, *_WIDE_SIZES) if has_wide else _SIZES
+    cores = tuple(f"{size}_{core}" for size in sizes for core in CORES[1:]) if has_cores else ()
+    wide = tuple(WIDE_FUNCTIONS.values()) if has_wide else ()
+    sources = folder.needed((*FUNCTIONS.values(), *wide, *sizes, *cores, SUMS))
+    switches = ("-DTA_CORES",) * has_cores + ("-DTA_WIDE",) * has_wide
     with tempfile.TemporaryDirectory() as made:
         output = Path(made) / "library.so"
-        _compile(folder, sources, output, has_cores)
+        _compile(folder, sources, output, switches)
         loaded = ctypes.CDLL(str(output))
     rounding: dict[str, Rounding] = {}
     for kind in (kind for kind in OperatorKind if kind.facts.weighted and kind in FUNCTIONS):
@@ -101,15 +117,15 @@ def host_library(path: str) -> HostLibrary:
         if answer not in (0, 1):
             raise _refused(f"`{FUNCTIONS[kind]}` cannot multiply 1 by 1: it answers {answer}", None)
         rounding[kind] = Rounding.TFLITE if answer else Rounding.TFLITE_SINGLE
-    return HostLibrary(loaded=loaded, rounding=rounding, has_cores=has_cores)
+    return HostLibrary(loaded=loaded, rounding=rounding, has_cores=has_cores, has_wide=has_wide)
 
 
-def _compile(folder: Folder, sources: Sequence[str], output: Path, has_cores: bool) -> None:
+def _compile(folder: Folder, sources: Sequence[str], output: Path, switches: Sequence[str]) -> None:
     root = folder.path.absolute()
     command = (
         *_compiler(), "-std=gnu99", "-O2", "-w", "-fPIC", "-shared", "-Werror=incompatible-pointer-types",
         "-Werror=implicit-function-declaration", "-Werror=int-conversion",
-        *(["-DTA_CORES"] if has_cores else []), "-I", str(root / folder.include), "-o", str(output),
+        *switches, "-I", str(root / folder.include), "-o", str(output),
         str(_SHIM), *(str(root / source) for source in sources), "-Wl,-z,defs", "-lm",
     )  # fmt: skip
     answer = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)

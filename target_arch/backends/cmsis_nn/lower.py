@@ -4,9 +4,9 @@ Imports TVM; the backend loads it when it is asked to lower.
 """
 
 from target_arch.backend.contract import Backend, LoweringRequest
-from target_arch.backends.cmsis_nn.calls import library_call
+from target_arch.backends.cmsis_nn.calls import function_of, library_call
 from target_arch.backends.cmsis_nn.folder import folder_at
-from target_arch.backends.cmsis_nn.host import FUNCTIONS, host_library
+from target_arch.backends.cmsis_nn.host import host_library
 from target_arch.backends.cmsis_nn.support import library_refusal
 from target_arch.backends.plain_c.lower import Piece, kernel, operands, piece
 from target_arch.plan.kernels import Access, Call, Kernel, LocalBuffer
@@ -23,7 +23,7 @@ def lower(request: LoweringRequest, backend: Backend) -> Kernel:
         reason = library_refusal(operator, request.model, request.instance, backend)
         if reason is None:
             made, note = _library_piece(operator, request, backend)
-            called.append(FUNCTIONS[operator.kind])
+            called.append(function_of(operator, request.model))
         else:
             made, note = piece(operator, request), f"{operator.id} in plain C: {reason}"
         pieces.append(made)
@@ -49,6 +49,6 @@ def _library_piece(operator: Operator, request: LoweringRequest, backend: Backen
         ),
         operator=operator.id,
     )
-    function = FUNCTIONS[operator.kind]
+    function = function_of(operator, request.model)
     note = f"{operator.id} by {function}" + (f", {made.scratch} B of scratch" if made.scratch else "")
     return Piece(functions=(made.function,), constants=made.packed, buffers=buffers, calls=(call,)), note

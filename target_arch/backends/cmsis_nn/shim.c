@@ -62,6 +62,54 @@ int32_t ta_max_pool2d_bytes(const int32_t *v, int32_t core)
     return 0;
 }
 
+#ifdef TA_WIDE
+int32_t ta_conv2d_s16_bytes(const int32_t *v, int32_t core)
+{
+    const cmsis_nn_conv_params p = {0, 0, tile(v), tile(v + 2), tile(v + 4), {-32768, 32767}};
+    const cmsis_nn_dims in = dims(v + 7), filter = dims(v + 11), out = dims(v + 15);
+    return SIZE(arm_convolve_wrapper_s16, core, &p, &in, &filter, &out);
+}
+
+int32_t ta_depthwise_conv2d_s16_bytes(const int32_t *v, int32_t core)
+{
+    const cmsis_nn_dw_conv_params p = {0, 0, v[6], tile(v), tile(v + 2), tile(v + 4), {-32768, 32767}};
+    const cmsis_nn_dims in = dims(v + 7), filter = dims(v + 11), out = dims(v + 15);
+    return SIZE(arm_depthwise_conv_wrapper_s16, core, &p, &in, &filter, &out);
+}
+
+int32_t ta_dense_s16_bytes(const int32_t *v, int32_t core)
+{
+    const cmsis_nn_dims filter = dims(v + 11);
+    return SIZE(arm_fully_connected_s16, core, &filter);
+}
+
+int32_t ta_avg_pool2d_s16_bytes(const int32_t *v, int32_t core)
+{
+    return SIZE(arm_avgpool_s16, core, v[17], v[10]);
+}
+
+int32_t ta_max_pool2d_s16_bytes(const int32_t *v, int32_t core)
+{
+    (void)v;
+    (void)core;
+    return 0;
+}
+
+/* Never called: they are here to be looked for, with their parameters. */
+int32_t ta_wide(const cmsis_nn_context *context, const cmsis_nn_conv_params *conv,
+                const cmsis_nn_dw_conv_params *depthwise, const cmsis_nn_fc_params *dense,
+                const cmsis_nn_per_channel_quant_params *scales, const cmsis_nn_per_tensor_quant_params *scale,
+                const cmsis_nn_pool_params *pool, const cmsis_nn_dims *d, const int16_t *in, const int8_t *w,
+                const int64_t *bias, int16_t *out)
+{
+    const cmsis_nn_bias_data biases = {bias, 0};
+    return arm_convolve_wrapper_s16(context, conv, scales, d, in, d, w, d, &biases, d, out) +
+           arm_depthwise_conv_wrapper_s16(context, depthwise, scales, d, in, d, w, d, bias, d, out) +
+           arm_fully_connected_s16(context, dense, scale, d, in, d, w, d, bias, d, out) +
+           arm_avgpool_s16(context, pool, d, in, d, d, out) + arm_max_pool_s16(context, pool, d, in, d, d, out);
+}
+#endif
+
 int32_t ta_sums(int32_t *sums, int32_t columns, int32_t rows, const int8_t *weights, int32_t offset,
                 const int32_t *bias)
 {

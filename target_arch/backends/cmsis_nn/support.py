@@ -1,17 +1,33 @@
 """Which operators the library takes, and why not the others."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+
+import numpy as np
 
 from target_arch.backend.contract import Backend, Question
-from target_arch.backends.cmsis_nn.host import CORES, FUNCTIONS, host_library
+from target_arch.backends.cmsis_nn.calls import geometry, is_wide, scaling_of
+from target_arch.backends.cmsis_nn.host import (
+    CORES,
+    FUNCTIONS,
+    HostLibrary,
+    host_library,
+)
 from target_arch.backends.plain_c import support
 from target_arch.diagnostics import Diagnostic, DiagnosticError
-from target_arch.plan.arithmetic import Rounding, counts_in_multiplier, requantization
+from target_arch.plan.arithmetic import (
+    Rounding,
+    any_requantization,
+    counts_in_multiplier,
+    requantization,
+)
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.plan.products import beyond_plain
 from target_arch.soc.model import Instance
+
+_TILE = 4
+"""Outputs of a channel that the library's depthwise convolution of int16 computes together, of one image."""
 
 
 def refusal(question: Question, backend: Backend) -> str | None:
@@ -32,18 +48,30 @@ def library_refusal(operator: Operator, model: Model, instance: Instance, backen
         return f"the library has no {operator.kind}"
     if operator.arithmetic != Arithmetic.TFLITE:
         return f"arithmetic is {operator.arithmetic}, the library rounds as TFLite does"
-    other = next(_other_types(operator, model), None)
+    wide = is_wide(operator, model)
+    other = next(_other_types(operator, model, wide=wide), None)
     if other is not None:
         return other
-    if not operator.facts.weighted:
-        return _pool_refusal(operator, model)
-    return _weighted_refusal(operator, model, host_library(backend.option(instance, "library")).rounding)
+    library = host_library(backend.option(instance, "library"))
+    if wide and not library.has_wide:
+        return "the library has no functions of int16"
+    weighted = operator.facts.weighted
+    reason = _products_refusal(operator, model, wide=wide) if weighted else _pool_refusal(operator, model)
+    if reason is not None or not weighted:
+        return reason
+    return _wide_refusal(operator, model) if wide else _narrow_refusal(operator, model, library)
 
 
-def _other_types(operator: Operator, model: Model) -> Iterator[str]:
-    for name in (*operator.inputs, *operator.constants[:1], operator.output):
-        if model.tensors[name].dtype != "int8":
-            yield f"`{name}` is {model.tensors[name].dtype}, the library takes int8"
+def _other_types(operator: Operator, model: Model, *, wide: bool) -> Iterator[str]:
+    values, weights = ("int16", "int8") if wide else ("int8", "int8")
+    wanted = {
+        **dict.fromkeys((*operator.inputs, operator.output), values),
+        **dict.fromkeys(operator.constants[:1], weights),
+        **dict.fromkeys(operator.constants[1:], "int64" if wide else "int32"),
+    }
+    for name, dtype in wanted.items():
+        if model.tensors[name].dtype != dtype:
+            yield f"`{name}` is {model.tensors[name].dtype}, the library takes {dtype}"
 
 
 def _pool_refusal(operator: Operator, model: Model) -> str | None:
@@ -56,23 +84,60 @@ def _pool_refusal(operator: Operator, model: Model) -> str | None:
     return None if same else "input and output of a pool are quantized unlike each other"
 
 
-def _weighted_refusal(operator: Operator, model: Model, rounding: Mapping[str, Rounding]) -> str | None:
+def _products_refusal(operator: Operator, model: Model, *, wide: bool) -> str | None:
+    """Why a sum of products is not one of the library's, whatever it rounds like."""
     if any(model.tensors[name].data is None for name in operator.constants):
         return "weights or bias are computed at run time, the library takes constants"
-    other = beyond_plain(operator, model)
+    other = beyond_plain(operator, model, wide=wide)
     if other is not None:
         return f"{other}, the library takes none"
-    scaling = requantization(operator, model)
-    if operator.kind is OperatorKind.DENSE and not scaling.uniform:
+    if operator.kind is OperatorKind.DENSE and not any_requantization(operator, model).uniform:
         return "a scale per output, the library's fully connected layer has one"
-    found = rounding[operator.kind]
-    if found != scaling.rounding:
+    return None
+
+
+def _narrow_refusal(operator: Operator, model: Model, library: HostLibrary) -> str | None:
+    scaling, answer = requantization(operator, model), library.rounding[operator.kind]
+    if answer != scaling.rounding:
         times = {Rounding.TFLITE: "twice"}
         return (
-            f"the library rounds {operator.kind} {times.get(found, 'once')}, "
+            f"the library rounds {operator.kind} {times.get(answer, 'once')}, "
             f"TFLite {times.get(scaling.rounding, 'once')}"
         )
     return None
+
+
+def _wide_refusal(operator: Operator, model: Model) -> str | None:
+    """Why the library computes an operator of int16 values otherwise, or would overflow: it adds products in
+    32 bits and scales with 16 bits of the multiplier.
+    """
+    scaling = scaling_of(operator, model)
+    if any(multiplier % (1 << 16) for multiplier in scaling.multipliers):
+        return "the library scales with 16 bits of the multiplier, TFLite with 31"
+    sizes = geometry(operator, model)
+    if sizes.multiplier % _TILE == 0 and sizes.input[0] > 1:
+        return f"several images with {sizes.multiplier} outputs of a channel, the library computes one"
+    sums = largest_sums(operator, model)
+    if max(sums) >= 2**31:
+        return "sums of products may be beyond 32 bits, in which the library adds them"
+    biases = np.frombuffer(model.tensors[operator.constants[1]].data or b"", "<i8")
+    shifts = np.resize(scaling.shifts, len(sums))
+    results = (
+        (most + abs(int(bias))) * 2.0 ** int(shift)
+        for most, bias, shift in zip(sums, biases, shifts, strict=True)
+    )
+    return (
+        "results may be beyond 32 bits, in which the library rounds them" if max(results) >= 2**31 else None
+    )
+
+
+def largest_sums(operator: Operator, model: Model) -> tuple[int, ...]:
+    """The largest sum of products, without bias, that each channel may have for any int16 values."""
+    tensor = model.tensors[operator.constants[0]]
+    weights = np.frombuffer(tensor.data or b"", "<i1").reshape(tensor.shape).astype(np.int64)
+    channel = -1 if operator.kind is OperatorKind.DEPTHWISE_CONV2D else 0
+    channels = np.moveaxis(np.abs(weights), channel, 0).reshape(tensor.shape[channel], -1)
+    return tuple(int(each) << 15 for each in channels.sum(axis=1))
 
 
 def _bad_core(arch: str, core: str) -> DiagnosticError:

@@ -53,7 +53,7 @@ REFUSALS = {
     ),
     "2 groups of channels, the library takes none": special("groups"),
     "weights with a zero point other than 0, the library takes none": special("dense zero point"),
-    "`x` is int16, the library takes int8": special("depthwise int16"),
+    "the library has no functions of int16": special("depthwise int16"),
     "a scale per output, the library's fully connected layer has one": per_channel(),
 }  # fmt: skip
 
