@@ -18,6 +18,9 @@ for `tflite`, but one rounding, half up::
 
     result  = (accumulator * multiplier + 2**(30 - shift)) >> (31 - shift)          64-bit product, floor
 
+(LiteRT leaves shifts of 31 and more undefined, which tensors have that were 0 in every calibrated frame;
+here the product is shifted to the left and saturates.)
+
 `onnx` (QLinearConv and QDQ: one rounding of an exact product). The real multiplier is the float32 value `m`;
 `multiplier` is its 24-bit mantissa (up to 2**31 - 1 where m >= 2**24, 0 where m is too small to matter),
 `shift` in [0, 62] counts to the right, m = multiplier / 2**shift::
@@ -312,7 +315,10 @@ def multiply_tflite(value: int, multiplier: int, shift: int) -> int:
 
 def multiply_tflite_single(value: int, multiplier: int, shift: int) -> int:
     """The `tflite_single` requantizer without offset and clamp."""
-    return (value * multiplier + (1 << (30 - shift))) >> (31 - shift)
+    right = 31 - shift
+    if right <= 0:
+        return value * multiplier << -right
+    return (value * multiplier + (1 << right >> 1)) >> right
 
 
 def multiply_onnx(value: int, multiplier: int, shift: int) -> int:

@@ -65,6 +65,25 @@ def test_a_grid_that_no_sum_reaches_leaves_zero_points(form: str, build: Compile
     np.testing.assert_array_equal(result, np.zeros_like(result))
 
 
+@pytest.mark.parametrize("scale", [1e-9, 3e-14])
+@pytest.mark.parametrize("form", SPECIAL)
+def test_a_grid_that_every_sum_exceeds_saturates(form: str, scale: float, build: Compile) -> None:
+    """As of a tensor that was 0 in every calibrated frame: factors of 2^15 and more."""
+    model = special(form)
+    near = Quantization(scale=(scale,), zero_point=model.tensors["y"].quantization.zero_point)
+    tensors = {**model.tensors, "y": evolve(model.tensors["y"], quantization=near)}
+    # Without biases some sums are 0.
+    bias = model.tensors["b"]
+    tensors["b"] = evolve(bias, data=bytes(bias.bytes))
+    closer = evolve(model, tensors=tensors)
+    frame = frame_of(closer)
+    frame[..., : frame.shape[-1] // 2] = 0
+    expected = exact(closer.operators[0], closer, {"x": frame})
+    assert expected is not None
+    assert {*np.unique(expected)} >= {np.iinfo(expected.dtype).min, np.iinfo(expected.dtype).max}
+    np.testing.assert_array_equal(run(closer, build, frame), expected)
+
+
 @pytest.mark.parametrize("form", SPECIAL)
 def test_kernels_and_engines_refuse_it(form: str) -> None:
     model = special(form)

@@ -101,6 +101,12 @@ def scaled_product(rounding: Rounding, value: Any, multiplier: Any, right: Any, 
 def rounded_shift(rounding: Rounding, value: Any, right: Any, least: int) -> Any:
     """Second half of a requantizer, int64: the rounding right shift."""
     one, zero = tirx.const(1, "int64"), tirx.const(0, "int64")
+    if rounding == Rounding.TFLITE_SINGLE and least <= 0:
+        left = tirx.min(tirx.max(-right, zero), tirx.const(31, "int64"))
+        far = clamped(value, -(2**31), 2**31 - 1) * tirx.shift_left(one, left)
+        right = tirx.max(right, zero)
+        near = (value + (tirx.shift_left(one, right) >> one)) >> right
+        return tirx.Select(left > zero, far, near)
     if isinstance(right, tirx.IntImm) and int(right.value) <= 0:
         return value
     if least <= 0:

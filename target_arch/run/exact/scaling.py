@@ -71,11 +71,18 @@ def twice_rounded(values: Integers, multiplier: int, shift: int) -> Integers:
 def wide_rounded(values: Integers, multiplier: int, shift: int) -> Integers:
     """The same of values of 64 bits, with the upper 16 bits of the multiplier: rounded half up."""
     short = 0x7FFF if multiplier >= 0x7FFF0000 else (multiplier + 0x8000) >> 16
-    total = 15 - shift
-    return (values * short + (1 << (total - 1))) >> total
+    return _half_up(values * short, 15 - shift)
 
 
 def once_rounded(values: Integers, multiplier: int, shift: int) -> Integers:
     """values * multiplier * 2**(shift - 31), rounded half up."""
-    total = 31 - shift
-    return (values * multiplier + (1 << (total - 1))) >> total
+    return _half_up(values * multiplier, 31 - shift)
+
+
+def _half_up(products: Integers, right: int) -> Integers:
+    """Products shifted to the right, rounded half up; to the left, where LiteRT leaves them undefined, they
+    saturate.
+    """
+    if right <= 0:
+        return np.clip(products, _INT32.min, _INT32.max) << min(-right, 31)
+    return (products + (1 << (right - 1))) >> right
