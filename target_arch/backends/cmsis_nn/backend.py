@@ -2,7 +2,7 @@
 
 from target_arch.backend.contract import Backend, DefaultArch, LoweringRequest, Option, Question
 from target_arch.backends.cmsis_nn.support import library_refusal, refusal
-from target_arch.backends.plain_c.cost import CLOCK, FLOAT_RATE, INTEGER_RATE, defined_seconds, work
+from target_arch.backends.plain_c.cost import CLOCK, FLOAT_RATE, INTEGER_RATE, seconds, work
 from target_arch.plan.kernels import Codegen, Kernel
 from target_arch.relax.kinds.catalogue import standard_patterns
 from target_arch.soc.model import LoadProcess, Memory
@@ -40,9 +40,9 @@ def _refusal(question: Question) -> str | None:
 
 
 def _cost(question: Question) -> float:
-    """Seconds: at the library's rate where it is a call, else as C from its definition."""
+    """Seconds: at the library's rate where it is a call, else as plain C."""
     if library_refusal(question.operator, question.model, question.instance, backend) is not None:
-        return defined_seconds(question, backend)
+        return seconds(question, backend)
     clock = question.instance.arch.clock or CLOCK
     rate = float(question.option(backend, LIBRARY_RATE.name))
     return work(question.operator, question.model) / (rate * clock)

@@ -7,7 +7,7 @@ Functions are named after a hash of their text, as all kernels are.
 import hashlib
 import re
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 from attrs import evolve, frozen
 
 from target_arch.backends.cmsis_nn.folder import HEADER
-from target_arch.backends.cmsis_nn.host import FUNCTIONS, WIDE_FUNCTIONS, HostLibrary
+from target_arch.backends.cmsis_nn.host import FUNCTIONS, MATRICES, WIDE_FUNCTIONS, HostLibrary
 from target_arch.plan.arithmetic import Requantization, activation_range, any_requantization
 from target_arch.plan.kernels import CFunction
 from target_arch.plan.model import Model, Operator, Tensor
@@ -72,6 +72,8 @@ def is_wide(operator: Operator, model: Model) -> bool:
 
 def function_of(operator: Operator, model: Model) -> str:
     """The function of the library that computes an operator."""
+    if operator.kind is OperatorKind.MATMUL:
+        return MATRICES
     return (WIDE_FUNCTIONS if is_wide(operator, model) else FUNCTIONS)[operator.kind]
 
 
@@ -130,30 +132,33 @@ def library_call(operator: Operator, model: Model, library: HostLibrary, core: s
     packed = tuple(_packed(operator, model, library, needed))
     scratch = 0 if operator.kind is OperatorKind.DENSE else needed
     lines = (*_context(operator, needed), *_parameters(operator, model, sizes), *_sizes(operator, sizes))
-    names = _names(operator, packed, scratch, wide=wide)
     lines = (
         *lines,
         *_biases(operator, wide=wide),
-        *_wrapped(_call(operator, function_of(operator, model)), 4),
+        *wrapped(_call(operator, function_of(operator, model)), 4),
     )
-    body = "".join(f"    {line}\n" for line in lines)
-    signature = ", ".join(f"{kind}{name}" for kind, name in names)
-    digest = hashlib.sha256((signature + body).encode()).hexdigest()[:8]
-    name = f"library_{operator.kind}_{digest}"
     shapes = f"x {list(sizes.input)}, out {list(sizes.output)}"
-    head = "\n".join(_wrapped(f"int {name}({signature})", len(name) + 12))
-    text = f"/* {operator.kind}: {shapes} */\n{head}\n{{\n{body}}}\n"
-    function = CFunction(
-        name=name,
-        parameters=tuple(kind for kind, _ in names),
-        text=text,
-        headers=(HEADER,),
-        fails=True,
-    )
+    function = c_function(operator.kind, _names(operator, packed, scratch, wide=wide), lines, shapes)
     return LibraryCall(function=function, packed=packed, scratch=scratch)
 
 
-def _wrapped(text: str, indent: int) -> list[str]:
+def c_function(kind: str, names: Sequence[tuple[str, str]], lines: Sequence[str], shapes: str) -> CFunction:
+    """The function of these lines for an operator, with parameters of these types and names."""
+    body = "".join(f"    {line}\n" for line in lines)
+    signature = ", ".join(f"{type}{name}" for type, name in names)
+    digest = hashlib.sha256((signature + body).encode()).hexdigest()[:8]
+    name = f"library_{kind}_{digest}"
+    head = "\n".join(wrapped(f"int {name}({signature})", len(name) + 12))
+    return CFunction(
+        name=name,
+        parameters=tuple(type for type, _ in names),
+        text=f"/* {kind}: {shapes} */\n{head}\n{{\n{body}}}\n",
+        headers=(HEADER,),
+        fails=True,
+    )
+
+
+def wrapped(text: str, indent: int) -> list[str]:
     """Lines of C, broken at commas only."""
     glued = re.sub(r"(?<!,) ", "\0", text)
     lines = textwrap.wrap(glued, _LINE, subsequent_indent=" " * indent, break_long_words=False)

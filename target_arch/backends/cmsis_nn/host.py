@@ -41,6 +41,8 @@ WIDE_FUNCTIONS: Mapping[str, str] = {
     OperatorKind.MAX_POOL2D: "arm_max_pool_s16",
 }
 """The same of int16 values with int8 weights and int64 biases; a library may be without them."""
+MATRICES = "arm_batch_matmul_s8"
+"""The function that multiplies two matrices of activations; a library may be without it."""
 SUMS = "arm_vector_sum_s8"
 _SIZES, _WIDE_SIZES = (
     tuple(f"{name}_get_buffer_size" for kind, name in table.items() if kind is not OperatorKind.MAX_POOL2D)
@@ -58,13 +60,14 @@ class CompilerMissingError(NotInstalled):
 @frozen(kw_only=True, eq=False)
 class HostLibrary:
     """The loaded library. `rounding` gives its rule of `plan.arithmetic` for each kind of operator of int8
-    values; `has_wide` says whether it has WIDE_FUNCTIONS.
+    values; `has_wide` says whether it has WIDE_FUNCTIONS, `has_matrices` whether it has MATRICES.
     """
 
     loaded: ctypes.CDLL
     rounding: Mapping[str, Rounding]
     has_cores: bool
     has_wide: bool
+    has_matrices: bool
 
     def scratch(self, kind: str, numbers: Sequence[int], core: str, *, wide: bool = False) -> int:
         """Bytes of context that a call needs: the larger of the core's and this computer's. `numbers` as in
@@ -101,12 +104,14 @@ def host_library(path: str) -> HostLibrary:
     """
     folder = folder_at(path)
     has_cores = any(folder.mentions(f"{_SIZES[0]}_{core}") for core in CORES[1:])
+    has_matrices = folder.mentions(MATRICES)
     has_wide = all(map(folder.mentions, (*WIDE_FUNCTIONS.values(), *_WIDE_SIZES)))
     sizes = (*_SIZES, *_WIDE_SIZES) if has_wide else _SIZES
     cores = tuple(f"{size}_{core}" for size in sizes for core in CORES[1:]) if has_cores else ()
     wide = tuple(WIDE_FUNCTIONS.values()) if has_wide else ()
-    sources = folder.needed((*FUNCTIONS.values(), *wide, *sizes, *cores, SUMS))
-    switches = ("-DTA_CORES",) * has_cores + ("-DTA_WIDE",) * has_wide
+    sources = folder.needed((*FUNCTIONS.values(), *wide, MATRICES, *sizes, *cores, SUMS))
+    found = {"-DTA_CORES": has_cores, "-DTA_WIDE": has_wide, "-DTA_MATRICES": has_matrices}
+    switches = tuple(switch for switch, there in found.items() if there)
     with tempfile.TemporaryDirectory() as made:
         output = Path(made) / "library.so"
         _compile(folder, sources, output, switches)
@@ -117,7 +122,13 @@ def host_library(path: str) -> HostLibrary:
         if answer not in (0, 1):
             raise _refused(f"`{FUNCTIONS[kind]}` cannot multiply 1 by 1: it answers {answer}", None)
         rounding[kind] = Rounding.TFLITE if answer else Rounding.TFLITE_SINGLE
-    return HostLibrary(loaded=loaded, rounding=rounding, has_cores=has_cores, has_wide=has_wide)
+    return HostLibrary(
+        loaded=loaded,
+        rounding=rounding,
+        has_cores=has_cores,
+        has_wide=has_wide,
+        has_matrices=has_matrices,
+    )
 
 
 def _compile(folder: Folder, sources: Sequence[str], output: Path, switches: Sequence[str]) -> None:

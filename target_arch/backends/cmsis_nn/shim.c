@@ -110,6 +110,15 @@ int32_t ta_wide(const cmsis_nn_context *context, const cmsis_nn_conv_params *con
 }
 #endif
 
+#ifdef TA_MATRICES
+/* Never called, either. */
+int32_t ta_matrices(const cmsis_nn_context *context, const cmsis_nn_bmm_params *p,
+                    const cmsis_nn_per_tensor_quant_params *scale, const cmsis_nn_dims *d, const int8_t *in, int8_t *out)
+{
+    return arm_batch_matmul_s8(context, p, scale, d, in, d, in, d, out);
+}
+#endif
+
 int32_t ta_sums(int32_t *sums, int32_t columns, int32_t rows, const int8_t *weights, int32_t offset,
                 const int32_t *bias)
 {

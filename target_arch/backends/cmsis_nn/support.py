@@ -13,6 +13,7 @@ from target_arch.backends.cmsis_nn.host import (
     host_library,
 )
 from target_arch.backends.plain_c import support
+from target_arch.backends.plain_c.kernels.matrices import unpaired
 from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.plan.arithmetic import (
     Rounding,
@@ -44,20 +45,29 @@ def library_refusal(operator: Operator, model: Model, instance: Instance, backen
     core = backend.option(instance, "core")
     if core not in CORES:
         raise _bad_core(instance.name, core)
-    if operator.kind not in FUNCTIONS:
+    matrices = operator.kind is OperatorKind.MATMUL
+    if operator.kind not in FUNCTIONS and not matrices:
         return f"the library has no {operator.kind}"
     if operator.arithmetic != Arithmetic.TFLITE:
         return f"arithmetic is {operator.arithmetic}, the library rounds as TFLite does"
-    wide = is_wide(operator, model)
+    wide = is_wide(operator, model) and not matrices
     other = next(_other_types(operator, model, wide=wide), None)
     if other is not None:
         return other
     library = host_library(backend.option(instance, "library"))
     if wide and not library.has_wide:
         return "the library has no functions of int16"
-    weighted = operator.facts.weighted
-    reason = _products_refusal(operator, model, wide=wide) if weighted else _pool_refusal(operator, model)
-    if reason is not None or not weighted:
+    return _refusal_of_kind(operator, model, library, wide=wide)
+
+
+def _refusal_of_kind(operator: Operator, model: Model, library: HostLibrary, *, wide: bool) -> str | None:
+    """Why an operator of a kind and of types that libraries have is no call of this one."""
+    if operator.kind is OperatorKind.MATMUL:
+        return unpaired(operator, model) if library.has_matrices else f"the library has no {operator.kind}"
+    if not operator.facts.weighted:
+        return _pool_refusal(operator, model)
+    reason = _products_refusal(operator, model, wide=wide)
+    if reason is not None:
         return reason
     return _wide_refusal(operator, model) if wide else _narrow_refusal(operator, model, library)
 

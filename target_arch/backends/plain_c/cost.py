@@ -65,17 +65,6 @@ def parts(question: Question) -> dict[str, WorkPart] | None:
     }
 
 
-def defined_seconds(question: Question, backend: Backend) -> float:
-    """Seconds of computing at the instance, in C from definitions."""
-    from target_arch.backends.plain_c.kernels.pick import defined
-
-    stated = _stated(question, backend)
-    if stated is not None:
-        return stated
-    found = defined(question.operator, question.model)
-    return cycles(found, question.instance.arch.isa) * _each(question) / _clock(question)
-
-
 def way(question: Question, backend: Backend) -> str:
     """The kernel and its expected cycles, in words."""
     from target_arch.backends.plain_c.kernels.pick import predicted

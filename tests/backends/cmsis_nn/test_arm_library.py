@@ -1,4 +1,6 @@
-"""Operators of int16 values through Arm's own library: every bit as plain C computes them."""
+"""What Arm's own library has and the example has not: operators of int16 values, and products of two
+activations. Every bit is as plain C computes it.
+"""
 
 import ctypes
 import subprocess
@@ -11,7 +13,8 @@ from attrs import evolve
 from target_arch.backends.cmsis_nn import backend
 from target_arch.backends.cmsis_nn.calls import library_call
 from target_arch.backends.cmsis_nn.folder import folder_at
-from target_arch.backends.cmsis_nn.host import WIDE_FUNCTIONS, host_library
+from target_arch.backends.cmsis_nn.host import MATRICES, WIDE_FUNCTIONS, host_library
+from target_arch.backends.cmsis_nn.matrices import matrices_call
 from target_arch.backends.cmsis_nn.support import largest_sums, library_refusal
 from target_arch.plan.kernels import CFunction
 from target_arch.plan.model import Attribute, Model
@@ -78,6 +81,21 @@ MODELS = {
 }  # fmt: skip
 
 
+def product(a: tuple[int, ...], b: tuple[int, ...], zeros: tuple[int, int, int]) -> Model:
+    """A product of two activations of int8."""
+    operands = [quantized("a", a, 0.05, zeros[0]), quantized("b", b, 0.02, zeros[1])]
+    out = quantized("out", (*a[:-1], b[-1]), 0.04 * a[-1] ** 0.5, zeros[2])
+    return one_operator("matmul", "tflite", operands, out, macs_per_output=a[-1])
+
+
+PRODUCTS = {
+    "matrices": product((2, 3, 7, 9), (2, 3, 9, 33), (-5, 7, 3)),
+    "one for all": product((2, 6, 16), (16, 5), (0, -128, -20)),
+    "rows of one": product((1, 1, 5), (1, 5, 1), (127, 127, 0)),
+}
+"""Models of products by name."""
+
+
 @pytest.fixture(scope="module")
 def arm(shared: Path) -> str:
     """The folder of Arm's library."""
@@ -92,13 +110,14 @@ def loaded(arm: str, tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     """All functions with the library."""
     library = host_library(arm)
     calls = [library_call(model.operators[0], model, library, "plain") for model in MODELS.values()]
+    calls += [matrices_call(model.operators[0], model, library, "mve") for model in PRODUCTS.values()]
     return compiled(arm, tuple(each.function for each in calls), tmp_path_factory.mktemp("library"))
 
 
 def compiled(arm: str, functions: tuple[CFunction, ...], folder: Path) -> ctypes.CDLL:
     """The functions, compiled as in a bundle: warnings are errors there, and not in the library."""
     library = folder_at(arm)
-    sources = [str(library.path / source) for source in library.needed(WIDE_FUNCTIONS.values())]
+    sources = [str(library.path / source) for source in library.needed((*WIDE_FUNCTIONS.values(), MATRICES))]
     include, calls = str(library.path / library.include), folder / "calls.c"
     text = "#include <stddef.h>\n#include <stdint.h>\n#include <arm_nnfunctions.h>\n"
     calls.write_text(text + "\n".join(function.text for function in functions))
@@ -156,3 +175,23 @@ def test_what_the_library_computes_otherwise_is_refused(arm: str) -> None:
 
 def test_a_library_without_them_is_not_asked() -> None:
     assert reason(MODELS["conv2d"], "") == "the library has no functions of int16"
+    assert reason(PRODUCTS["matrices"], "") == "the library has no matmul"
+
+
+@pytest.mark.parametrize("name", list(PRODUCTS))
+def test_a_product_of_activations(loaded: ctypes.CDLL, arm: str, build: Compile, name: str) -> None:
+    model = PRODUCTS[name]
+    assert reason(model, arm) is None
+    lowered = matrices_call(model.operators[0], model, host_library(arm), "mve")
+    a, b = (RANDOM.integers(-128, 128, model.tensors[each].shape).astype(np.int8) for each in model.inputs)
+    out = np.full(model.tensors["out"].shape, 0x55, np.int8)
+    scratch = np.full(lowered.scratch + 16, 0x5A, np.uint8)
+    call(loaded, lowered.function.name, a, b, out, scratch)
+    assert np.array_equal(out, run(model, build, a, b))
+    assert (scratch[lowered.scratch :] == 0x5A).all(), "the call left its scratch"
+    assert lowered.scratch == b.shape[-1] * (b.shape[-2] + 4)
+
+
+def test_matrices_that_are_repeated_are_refused(arm: str) -> None:
+    repeated = product((2, 3, 7, 9), (1, 3, 9, 4), (0, 0, 0))
+    assert reason(repeated, arm) == "a matrix that is repeated, or a vector"
