@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from target_arch.api.model_file import Model, model_file
-from target_arch.api.option_types import require_options
+from target_arch.api.option_types import require_options, typed_arguments
 from target_arch.api.options import CompileOptions, requested
 from target_arch.diagnostics import refusal
 from target_arch.soc import SoC
@@ -27,6 +27,7 @@ class CalibrateOptions(CompileOptions, total=False):
     """Called with a line for each run."""
 
 
+@typed_arguments
 def calibrate_costs(
     models: Sequence[Model], soc: str | Path | SoC, **options: Unpack[CalibrateOptions]
 ) -> "CalibrationReport":

@@ -8,6 +8,7 @@ from typing import Annotated, TypedDict
 from attrs import field, frozen
 
 from target_arch.api.evaluations import Evaluations
+from target_arch.api.option_types import typed_arguments
 from target_arch.diagnostics import refusal
 from target_arch.explore.bases import base_chip, catalogue
 from target_arch.explore.choose import RankedChip, ranked, tasks
@@ -68,6 +69,7 @@ class FittedChip:
         return "".join((*lines, f"{', '.join(times)}; {taken}\n"))
 
 
+@typed_arguments
 def fit_chip(
     models: Mapping[str, str | Path],
     soc: str | Path,
@@ -144,6 +146,7 @@ class ChosenChips:
         return [chip.name, *values, interval, energy, left]
 
 
+@typed_arguments
 def choose_chip(
     models: Mapping[str, str | Path],
     *,

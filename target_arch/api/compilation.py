@@ -128,11 +128,13 @@ class Compilation:
         """Whether its programs run on this computer, on the port that shows every step."""
         return bool(self._made.manifest.port == TRACED_PORT)
 
+    @typed_arguments
     def write(self, directory: str | Path) -> Bundle:
         """Write the bundle into a folder. Raises as `run.write_bundle` does."""
         write_bundle(self._made.bundle, Path(directory))
         return self.bundle(directory)
 
+    @typed_arguments
     def bundle(self, directory: str | Path) -> Bundle:
         """The bundle that this compilation, or an equal one, wrote there: so that `verify` can compare its
         operators. DiagnosticError where there is another.

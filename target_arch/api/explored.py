@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from attrs import field, frozen
 
-from target_arch.api.option_types import require_options
+from target_arch.api.option_types import require_options, typed_arguments
 from target_arch.diagnostics import refusal
 from target_arch.explore import summary
 from target_arch.explore.chip import chip_file
@@ -91,6 +91,7 @@ class ExploreOptions(TypedDict, total=False):
     """Called with how many points of how many are known."""
 
 
+@typed_arguments
 def explore_chips(
     space: str | Path, *, store: str | Path | None = None, **options: Unpack[ExploreOptions]
 ) -> Explored:
@@ -158,6 +159,7 @@ def _workers(
     return DaskWorkers(scheduler, program)
 
 
+@typed_arguments
 def point_chip(space: str | Path, number: int, folder: str | Path = ".") -> str:
     """The SoC file of a point of a space file, by its number, as text for a file in that folder.
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import wraps
-from inspect import signature
+from inspect import Parameter, signature
 from numbers import Integral, Real
 from os import PathLike
 from pathlib import Path
@@ -27,9 +27,15 @@ def require_options(options: Mapping[str, object], kind: type) -> None:
 
 
 def typed_arguments(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """The function, which raises DiagnosticError for arguments of other types than it is annotated with."""
+    """The function, which raises DiagnosticError for arguments of other types than it is annotated with; what
+    `**options` collects it judges itself.
+    """
     made = signature(function)
-    known = {name: each.annotation for name, each in made.parameters.items() if name != "self"}
+    known = {
+        name: each.annotation
+        for name, each in made.parameters.items()
+        if name != "self" and each.kind is not Parameter.VAR_KEYWORD
+    }
 
     @wraps(function)
     def checked(*args: _P.args, **kwargs: _P.kwargs) -> _R:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from target_arch.api.model_file import Model, model_file
-from target_arch.api.option_types import require_options
+from target_arch.api.option_types import require_options, typed_arguments
 from target_arch.diagnostics import refusal
 from target_arch.explore.bases import base_chip
 from target_arch.explore.choose import chip_of
@@ -33,6 +33,7 @@ class QuantizeOptions(TypedDict, total=False):
     """Called with a line for each step."""
 
 
+@typed_arguments
 def quantize_model(
     model: Model, soc: str | Path, data: str | Path, **options: Unpack[QuantizeOptions]
 ) -> "QuantizedToFit":
@@ -65,8 +66,10 @@ def quantize_model(
 
 
 def require_output(model: str | Path, output: str | Path) -> None:
-    """DiagnosticError for a file whose name does not end as the model's, whose format it has."""
+    """DiagnosticError for a file whose name does not end as that of a model which can be quantized."""
+    from target_arch.quantize.formats import FORMATS
+
     wanted = Path(model).suffix
-    if Path(output).suffix.lower() != wanted.lower():
+    if wanted.lower() in FORMATS and Path(output).suffix.lower() != wanted.lower():
         said = f"the quantized model has the format of the model: its name must end with `{wanted}`"
         raise refusal("model-type", output, said, f"`{Path(output).with_suffix(wanted)}`")

@@ -4,11 +4,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from target_arch.api.option_types import typed_arguments
 from target_arch.diagnostics import DiagnosticError
 from target_arch.registry.plug_ins import PlugIns
 from target_arch.soc import SoC, parse_soc, place_faults, read_soc
 
 
+@typed_arguments
 def load_soc(name_or_file: str | Path, *, backend_dirs: Sequence[str | Path] = ()) -> SoC:
     """The SoC of a file, or the shipped one of that name. Its backends, ports and load processes are those
     that are installed, and those in `backend_dirs`.

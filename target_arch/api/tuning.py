@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from target_arch.api.model_file import Model, model_file
-from target_arch.api.option_types import require_options
+from target_arch.api.option_types import require_options, typed_arguments
 from target_arch.api.options import CompileOptions, requested
 from target_arch.soc import SoC
 
@@ -38,6 +38,7 @@ class TuneOptions(CompileOptions, total=False):
     """Called with a line for each kernel."""
 
 
+@typed_arguments
 def tune_kernels(model: Model, soc: str | Path | SoC, **options: Unpack[TuneOptions]) -> "TuningReport":
     """Search schedules by measuring. `plan.tuning.tuning_text` of the report's `tuning` is the file that the
     option `tuning` takes.

@@ -9,6 +9,8 @@ from target_arch.quantize.library import QuantizedModel
 from target_arch.quantize.onnx_file import one_frame_onnx, onnx_quantizer, require_float_onnx
 from target_arch.quantize.pt2_file import pt2_quantizer, require_float_pt2
 from target_arch.quantize.tflite_file import as_it_is, require_float_tflite, tflite_quantizer
+from target_arch.relax.importer import SWAPPED
+from target_arch.soc import shipped_socs
 
 _CALIBRATED: Mapping[str, Callable[[Path, LabelledFrames, Path], QuantizedModel]] = {
     ".onnx": onnx_quantizer,
@@ -26,14 +28,18 @@ _REQUIRED: Mapping[str, Callable[[Path], None]] = {
     ".tflite": require_float_tflite,
 }
 
+FORMATS = tuple(_REQUIRED)
+"""How files end that are quantized here."""
+
 
 def require_float(model: Path) -> None:
     """DiagnosticError for a file of another format, one that is not there, and one that is quantized."""
     if not model.is_file():
-        raise refusal("model-not-found", model, "there is no such file", None)
+        hint = SWAPPED if str(model) in shipped_socs() else None
+        raise refusal("model-not-found", model, "there is no such file", hint)
     suffix = model.suffix.lower()
-    if suffix not in _REQUIRED:
-        hint = f"models that are quantized here end with {listed(_REQUIRED)}"
+    if suffix not in FORMATS:
+        hint = SWAPPED if suffix == ".toml" else f"models that are quantized here end with {listed(FORMATS)}"
         raise refusal("model-type", model, f"no library quantizes files that end with `{model.suffix}`", hint)
     _REQUIRED[suffix](model)
 

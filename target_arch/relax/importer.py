@@ -52,7 +52,8 @@ _NAMES = {
     "pt2": "a saved torch.export program",
     "relax": "a Relax module",
 }
-_SWAPPED = "that is a SoC: name the model first, and the SoC after it"
+SWAPPED = "that is a SoC: name the model first, and the SoC after it"
+"""The hint for a SoC in the place of a model."""
 
 
 @frozen(kw_only=True)
@@ -150,7 +151,7 @@ def _checked(path: Path) -> _Checked:
     try:
         data = path.read_bytes()
     except FileNotFoundError:
-        hint = _SWAPPED if str(path) in shipped_socs() else None
+        hint = SWAPPED if str(path) in shipped_socs() else None
         raise model_error("model-not-found", path, "there is no such file", hint) from None
     except IsADirectoryError:
         raise model_error("model-not-found", path, "this is a folder, not a model file") from None
@@ -161,7 +162,7 @@ def _checked(path: Path) -> _Checked:
             "model-type",
             path,
             f"extension `{path.suffix}` is not one of a model",
-            _SWAPPED if path.suffix == ".toml" else "known are `.onnx`, `.pt2`, `.relax` and `.tflite`",
+            SWAPPED if path.suffix == ".toml" else "known are `.onnx`, `.pt2`, `.relax` and `.tflite`",
         )
     if not data:
         raise model_error("model-empty", path, "the file is empty", "copy or export the model again")

@@ -16,6 +16,9 @@ from target_arch.api.compilation import Compilation
 from target_arch.cli.main import main
 from tests.relax.models import helper, onnx_model, onnx_reference
 
+WRONG: Any = 3
+"""No argument of any function."""
+
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -200,6 +203,28 @@ def test_options_of_other_types(model: Path, option: str, value: object, said: s
     with pytest.raises(target_arch.DiagnosticError) as fault:
         target_arch.compile(model, "mcu_m7", **{option: value})  # type: ignore[arg-type]
     assert str(fault.value) == f"options: error: {said} [bad-keyword]"
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: target_arch.load_soc(WRONG), "`name_or_file` is 3, and takes `str | Path`"),
+        (lambda: target_arch.quantize_model("m", "mcu_m55", WRONG), "`data` is 3, and takes `str | Path`"),
+        (lambda: target_arch.explore_chips(WRONG), "`space` is 3, and takes `str | Path`"),
+        (lambda: target_arch.choose_chip(WRONG), "`models` is 3, and takes `Mapping[str, str | Path]`"),
+        (lambda: target_arch.tune_kernels("m", WRONG), "`soc` is 3, and takes `str | Path | SoC`"),
+    ],
+)  # fmt: skip
+def test_arguments_of_every_function(call: Any, said: str) -> None:
+    """They ended in a `TypeError` of the library that met them first."""
+    with pytest.raises(target_arch.DiagnosticError) as fault:
+        call()
+    assert str(fault.value) == f"options: error: option {said} [bad-keyword]"
+
+
+def test_a_bundle_is_written_to_a_path(model: Path) -> None:
+    with pytest.raises(target_arch.DiagnosticError, match="`directory` is 3, and takes"):
+        target_arch.compile(model, "mcu_m7").write(WRONG)
 
 
 def test_options_may_be_of_numpy(model: Path) -> None:

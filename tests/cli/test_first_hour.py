@@ -1,6 +1,7 @@
 """Slips of the first hour: each is answered by what is wrong, and by what to write."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from attrs import fields
@@ -45,6 +46,52 @@ def test_a_soc_where_the_model_belongs(named: str, said: str, tmp_path: Path, ca
     assert main(["operators", place]) == 2
     assert capsys.readouterr().err == (
         f"{place}: error: {said}\nhint: that is a SoC: name the model first, and the SoC after it\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        ("zynq_edge", "there is no such file [model-not-found]"),
+        ("chip.toml", "no library quantizes files that end with `.toml` [model-type]"),
+    ],
+)
+def test_a_soc_where_the_float_model_belongs(
+    named: str, said: str, model: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    """The first complaint was that the result's name must end with `.toml`."""
+    (tmp_path / "chip.toml").write_text("schema = 1\n")
+    place = named if named == "zynq_edge" else str(tmp_path / named)
+    given = ["--soc", "mcu_m55", "--data", str(tmp_path), "-o", str(tmp_path / "q.onnx")]
+    assert main(["quantize", place, *given]) == 2
+    assert capsys.readouterr().err == (
+        f"{place}: error: {said}\nhint: that is a SoC: name the model first, and the SoC after it\n"
+    )
+
+
+@pytest.mark.parametrize("command", [["operators"], ["partition", "--soc", "zynq_edge"]])
+def test_a_program_that_pytorch_itself_cannot_take_apart(
+    command: list[str], tmp_path: Path, capsys: Capture
+) -> None:
+    """The export of a static cache that is no buffer: that the model's parts do not fit together was said."""
+    torch = pytest.importorskip("torch", reason="pip install target-arch[torch]")
+
+    class Cache(torch.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.rows = [torch.zeros(4, 2)]
+
+        def forward(self, x: Any, place: Any) -> Any:
+            self.rows[0].index_copy_(0, place, x)
+            return self.rows[0].sum(0)
+
+    path = tmp_path / "cache.pt2"
+    torch.export.save(torch.export.export(Cache(), (torch.ones(1, 2), torch.tensor([1]))), path)
+    assert main([command[0], str(path), *command[1:]]) == 2
+    assert capsys.readouterr().err == (
+        f"{path}: error: PyTorch cannot take it apart into its core operators: Constant lifted_tensor_0 is "
+        "mutated in the forward method. Pls register it as buffer [unsupported-model]\n"
+        "hint: that is PyTorch's own failure: `run_decompositions()` of the program shows it whole\n"
     )
 
 

@@ -103,8 +103,17 @@ def _declaring(foreign: Foreign) -> Callable[[str], bool]:
 
 def _core(path: Path, program: Any, wanted: InputShapes) -> Any:
     """The program, or the part of it that is wanted, in the core operators of PyTorch."""
-    core = decomposed(program)
+    try:
+        core = decomposed(program)
+    except Exception as error:
+        # Passes of PyTorch raise exceptions of every kind, of programs that it exported itself.
+        said = (str(error).strip() or type(error).__name__).splitlines()[0]
+        message = f"PyTorch cannot take it apart into its core operators: {said}"
+        raise model_error("unsupported-model", path, message, _SHOWN) from error
     return cut_program(path, core, wanted.cut) if wanted.cut else core
+
+
+_SHOWN = "that is PyTorch's own failure: `run_decompositions()` of the program shows it whole"
 
 
 def _module(
