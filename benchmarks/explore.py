@@ -208,18 +208,18 @@ def _run_on(chip: Path, model: str, folder: Path) -> None:
 
 
 def memory(count: int) -> None:
-    """The resident memory of a worker, ten times on the way."""
+    """The resident memory of a worker, each 500 points."""
     chips = space("kws_int8", BANDWIDTHS + SIZES)
     points = random.Random(0).sample(list(chips.points()), min(count, chips.size))
     with LocalWorkers[str](1) as processes:
         search = SpaceSearch(chips, processes, program_digest(()))
-        step = max(1, len(points) // 10)
+        step = 500
         for first in range(0, len(points), step):
             search.evaluate(points[first : first + step])
             (worker,) = processes.processes
             pages = int(Path(f"/proc/{worker}/statm").read_text().split()[1])
             taken = pages * os.sysconf("SC_PAGESIZE") / 2**20
-            print(f"{min(first + step, len(points)):,} points: {taken:.0f} MiB")
+            print(f"{min(first + step, len(points)):,} points: {taken:.0f} MiB", flush=True)
 
 
 def killed(count: int) -> None:

@@ -11,7 +11,6 @@ from target_arch.plan.kernels import Access, Operand, Slice
 from target_arch.plan.memory import Buffer
 from target_arch.plan.steps import Copy, Dispatch
 from target_arch.stages.check.rules.faults import Fault
-from target_arch.stages.check.rules.touches import listed
 
 
 def own_faults(step: Copy | Dispatch, buffers: Mapping[str, Buffer]) -> Iterator[Fault]:
@@ -34,7 +33,7 @@ def _meet(one: Slice, other: Slice) -> bool:
 def _rows(operand: Operand, size: int) -> Iterator[Fault]:
     """Rows that are written over each other."""
     part = operand.touched(size)
-    if operand.access.writes and part.rows > 1 and len(set(listed(part).tolist())) < part.bytes:
+    if operand.access.writes and part.rows > 1 and part.stride < part.row_bytes:
         yield "overlaps-itself", f"`{part}` is written and has rows over each other"
 
 

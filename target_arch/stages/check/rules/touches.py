@@ -50,14 +50,19 @@ def bounds(found: Iterable[Touch], buffers: Mapping[str, Buffer]) -> Iterator[Fa
 
 
 def meet(one: Slice, other: Slice) -> bool:
-    """True where two slices of one buffer have a byte in common: by listing the bytes, where their ranges
-    meet.
+    """True where two slices of one buffer have a byte in common: for each row of the slice with fewer of them,
+    the first row of the other one that ends behind its first byte begins before its last one.
     """
     if one.offset >= other.end or other.offset >= one.end:
         return False
     if one.rows == 1 and other.rows == 1:
         return True
-    return bool(np.intersect1d(listed(one), listed(other)).size)
+    few, many = sorted((one, other), key=lambda part: part.rows)
+    starts = few.offset + np.arange(few.rows) * few.stride
+    first = np.maximum(0, (starts - many.row_bytes - many.offset) // max(1, many.stride) + 1)
+    begins = many.offset + first * many.stride
+    rows = many.rows if many.stride else 1
+    return bool(np.any((first < rows) & (begins < starts + few.row_bytes)))
 
 
 def listed(part: Slice) -> NDArray[np.int64]:
