@@ -1,16 +1,18 @@
 """Workers on other computers: those of a Dask scheduler that runs.
 
-Model files, and cost files, are sent by content and written into a folder of the worker's own, so nothing
-needs to be shared; the program itself is not sent: every worker has to have the same one installed. Workers
-that die leave their points to others. Tests: `tests/explore/test_cluster.py`.
+Model files, and cost files, are sent by content, so nothing needs to be shared: as a plug-in of Dask that
+every worker runs when it begins, also one that begins when all others have died. The program itself is not
+sent: every worker has to have the same one installed. Workers that die leave their points to others. Tests:
+`tests/explore/test_cluster.py`.
 """
 
 import hashlib
 import itertools
 import tempfile
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import CancelledError
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path as File
@@ -30,19 +32,21 @@ from target_arch.registry.plug_ins import PlugIns
 
 AHEAD = 2
 """Tasks that wait at a worker's thread beside the one that it computes."""
-TRIES = 2
-"""How often Dask is asked for a point. It gives up after its fourth worker that ended, and counts for it also
-those in which the point only waited.
-"""
-LOSSES = 30
-"""How often a point is asked for again since the files that it needs went with all workers that had them."""
 _TIMEOUT = 30
+_DIGEST = 64
+"""Digits of the digest of a file."""
+_UPLOADS = 5
+"""How often files are sent where workers end meanwhile."""
 
 
 @frozen(kw_only=True)
 class SentTask:
-    """A task without the files of this computer: models and the cost file are named by their digests."""
+    """A task without the files of this computer: models and the cost file are named by their digests.
+    `program` is the digest of the one that asks, and `upload` begins the names of files that it has sent.
+    """
 
+    program: str = field(repr=False)
+    upload: str
     text: str = field(repr=False)
     shown: str
     costs: tuple[str, str]
@@ -54,29 +58,6 @@ class SentTask:
     known: KnownBetter | None
 
 
-def _files_of(task: PointTask) -> tuple[SentTask, dict[str, bytes]]:
-    """The task as it is sent, and the contents that it needs."""
-    contents: dict[str, bytes] = {}
-
-    def digest(file: File) -> str:
-        name, data = _content(file)
-        contents[name] = data
-        return name
-
-    named = task.chip.cost_file()
-    sent = SentTask(
-        text=task.chip.text,
-        shown=task.chip.shown,
-        costs=("", "") if named is None else (named, digest(task.chip.folder / named)),
-        models={name: (file.name, digest(file)) for name, file in task.models.items()},
-        mode=task.mode,
-        optimize=task.optimize,
-        objective=task.objective,
-        known=task.known,
-    )
-    return sent, contents
-
-
 @cache
 def _content(file: File) -> tuple[str, bytes]:
     """The digest of a file, and what it holds."""
@@ -86,26 +67,18 @@ def _content(file: File) -> tuple[str, bytes]:
 
 @frozen(kw_only=True)
 class _Asked:
-    """A task that Dask has, under a key for each try."""
+    """A task that Dask has, under a key of its own each time. Where it was given up once, it is asked for
+    `alone`: Dask gives up after a fourth worker that ended, also where the task only waited at these.
+    """
 
     id: str
     task: PointTask
-    tries: int = 1
-    losses: int = 0
+    times: int = 1
+    alone: bool = False
 
-    @property
-    def key(self) -> str:
-        return f"target_arch-{self.id}-{self.tries}-{self.losses}"
-
-    def again(self, *, lost: bool) -> "_Asked | None":
-        """The next try after Dask has given up, None where this was the last; the same one after its files
-        were lost. Raises CancelledError where that was once too often.
-        """
-        if not lost:
-            return evolve(self, tries=self.tries + 1) if self.tries < TRIES else None
-        if self.losses >= LOSSES:
-            raise CancelledError
-        return evolve(self, losses=self.losses + 1)
+    def again(self, *, alone: bool) -> "_Asked":
+        """The next time."""
+        return evolve(self, times=self.times + 1, alone=alone)
 
 
 class DaskWorkers:
@@ -122,13 +95,13 @@ class DaskWorkers:
             said, hint = "package `distributed` is not installed", "pip install 'target-arch[explore]'"
             wrong = Diagnostic(rule="missing-extra", place="scheduler", message=said, hint=hint)
             raise NotInstalled([wrong]) from error
-        self._distributed, self._address = distributed, address
+        self._distributed, self._address, self._program = distributed, address, program
         try:
             self._client: Any = distributed.Client(address, timeout=_TIMEOUT, set_as_default=False)
         except (OSError, ValueError, TimeoutError) as error:
             hint = "start one: `dask scheduler`, and `dask worker ADDRESS` on every computer"
             raise refusal("no-scheduler", address, "no scheduler of Dask answers there", hint) from error
-        self._contents: dict[str, Any] = {}
+        self._uploads, self._sent = 0, set[str]()
         require_version(address, distributed.__version__, _version(self._client))
         self._require_same(address, program)
 
@@ -136,6 +109,10 @@ class DaskWorkers:
         return self
 
     def __exit__(self, *raised: object) -> None:
+        if self._client.status == "running":
+            with suppress(OSError, ValueError, TimeoutError, CancelledError):
+                for digest in self._sent:
+                    self._client.unregister_worker_plugin(self._upload + digest)
         self._client.close()
 
     @property
@@ -144,31 +121,48 @@ class DaskWorkers:
         return str(self._client.dashboard_link)
 
     def check(self, task: PointTask) -> None:
-        """Read the models of a task at a worker. Raises DiagnosticError where one cannot be read."""
-        sent, contents = self._sent(task)
-        _raise(self._client.submit(read, sent, contents, pure=False).result())
+        """Read the models of a task at a worker. Raises DiagnosticError where one cannot be read, or where
+        all workers that try end.
+        """
+        with self._connected():
+            future = self._client.submit(read, self._task(task), pure=False)
+            if (error := future.exception()) is not None:
+                said = f"all workers that read them ended: {_text(error)}"
+                raise refusal("process-ended", "models", said, "the file of a model may be damaged")
+            _raise(future.result())
 
     def run(self, tasks: Iterable[tuple[str, PointTask]]) -> Iterator[tuple[str, PointOutcome]]:
         """The outcome of every task as it is known, by the task's id. Raises DiagnosticError where no chip
         can help.
+
+        A task that Dask gives up says little while others run: all workers may be killed. It is asked for
+        again after the others, one such task at a time.
         """
         waiting, done = iter(tasks), self._distributed.as_completed(loop=self._client.loop)
         asked: dict[str, _Asked] = {}
-        with self._connected():
-            done.update(self._submit(waiting, asked, self._room()))
-        while asked:
+        aside = deque[_Asked]()
+        while True:
+            with self._connected():
+                new = itertools.islice(waiting, max(0, self._room() - len(asked)))
+                done.update([self._ask(_Asked(id=id, task=task), asked) for id, task in new])
+                if not asked and aside:
+                    done.add(self._ask(aside.popleft(), asked))
+            if not asked:
+                return
             future = next(done)
             one = asked.pop(future.key)
             with self._connected():
                 answer = self._outcome(future)
-                again = one.again(lost=future.cancelled()) if answer is None else None
-                if again is not None:
-                    self._contents.clear()
-                    done.add(self._ask(again, asked))
+                if answer is None:
+                    self._uploads, self._sent = self._uploads + 1, set()
+                    done.add(self._ask(one.again(alone=one.alone), asked))
                     continue
-            yield one.id, answer or _died(future.exception())
-            with self._connected():
-                done.update(self._submit(waiting, asked, self._room() - len(asked)))
+            if isinstance(answer, PointOutcome):
+                yield one.id, answer
+            elif one.alone:
+                yield one.id, _died(answer)
+            else:
+                aside.append(one.again(alone=True))
 
     @contextmanager
     def _connected(self) -> Iterator[None]:
@@ -180,29 +174,21 @@ class DaskWorkers:
             hint = "start it again, and run again: what was known is in the store"
             raise refusal("lost-scheduler", self._address, said, hint) from error
 
-    def _submit(
-        self, waiting: Iterator[tuple[str, PointTask]], asked: dict[str, "_Asked"], count: int
-    ) -> list[Any]:
-        return [
-            self._ask(_Asked(id=id, task=task), asked)
-            for id, task in itertools.islice(waiting, max(0, count))
-        ]
-
     def _ask(self, one: "_Asked", asked: dict[str, "_Asked"]) -> Any:
-        sent, contents = self._sent(one.task)
-        future = self._client.submit(evaluate, sent, contents, key=one.key, pure=True)
-        asked[future.key] = one
-        return future
+        key = f"{self._client.id}-{one.id}-{one.times}"
+        asked[key] = one
+        return self._client.submit(evaluate, self._task(one.task), key=key, pure=True)
 
-    def _outcome(self, future: Any) -> PointOutcome | None:
-        """The end of a future; None where the workers of its point ended, or all that had its files. Raises
-        CancelledError where the scheduler is gone.
+    def _outcome(self, future: Any) -> PointOutcome | BaseException | None:
+        """The end of a future: an outcome, why Dask has given it up, or None where somebody cancelled it.
+        Raises CancelledError where the scheduler is gone.
         """
         if future.cancelled():
             self._client.run_on_scheduler(_own_version)
             return None
-        if future.exception() is not None:
-            return None
+        error: BaseException | None = future.exception()
+        if error is not None:
+            return error
         answer = future.result()
         _raise(answer)
         assert isinstance(answer, PointOutcome)
@@ -213,12 +199,49 @@ class DaskWorkers:
         threads = sum(self._client.nthreads().values())
         return max(1, int(threads)) * (1 + AHEAD)
 
-    def _sent(self, task: PointTask) -> tuple[SentTask, dict[str, Any]]:
-        sent, contents = _files_of(task)
-        for digest, data in contents.items():
-            if digest not in self._contents:
-                self._contents[digest] = self._client.scatter(data, broadcast=True, hash=True)
-        return sent, {digest: self._contents[digest] for digest in contents}
+    @property
+    def _upload(self) -> str:
+        """The begin of the names of files that were sent, another one after all were lost."""
+        return f"target_arch-{self._client.id}-{self._uploads}-"
+
+    def _task(self, task: PointTask) -> SentTask:
+        """The task as it is sent, after its files."""
+        named = task.chip.cost_file()
+        return SentTask(
+            program=self._program,
+            upload=self._upload,
+            text=task.chip.text,
+            shown=task.chip.shown,
+            costs=("", "") if named is None else (named, self._send(task.chip.folder / named)),
+            models={name: (file.name, self._send(file)) for name, file in task.models.items()},
+            mode=task.mode,
+            optimize=task.optimize,
+            objective=task.objective,
+            known=task.known,
+        )
+
+    def _send(self, file: File) -> str:
+        """The digest of a file, which all workers have, and will have that begin later."""
+        digest, data = _content(file)
+        if digest not in self._sent:
+            with tempfile.TemporaryDirectory(prefix="target_arch-") as folder:
+                named = File(folder) / (self._upload + digest)
+                named.write_bytes(data)
+                plug_in = self._distributed.diagnostics.plugin.UploadFile(str(named), load=False)
+            self._register(plug_in, named.name)
+            self._sent.add(digest)
+        return digest
+
+    def _register(self, plug_in: Any, name: str) -> None:
+        """Send a plug-in to all workers, some of which may end meanwhile."""
+        for left in reversed(range(_UPLOADS)):
+            try:
+                self._client.register_plugin(plug_in, name=name)
+            except OSError:
+                if not left:
+                    raise
+            else:
+                return
 
     def _require_same(self, address: str, program: str) -> None:
         try:
@@ -229,14 +252,12 @@ class DaskWorkers:
         try:
             known = self._client.run(program_digest, ())
         except Exception as error:
-            said = f"a worker cannot load target_arch: {type(error).__name__}: {error}"
+            said = f"a worker cannot load target_arch: {_text(error)}"
             hint = "install the same version on every computer"
             raise refusal("other-program", address, said, hint) from error
         others = sorted(worker for worker, digest in known.items() if digest != program)
         if others:
-            said = f"worker {others[0]} has another program than this computer"
-            hint = "install the same version of target_arch, of TVM and of all plug-ins on every computer"
-            raise refusal("other-program", address, said, hint)
+            raise _other_program(others[0])
 
 
 def require_version(address: str, ours: str, theirs: str) -> None:
@@ -257,18 +278,18 @@ def _own_version() -> str:
     return str(import_module("distributed").__version__)
 
 
-def evaluate(sent: SentTask, contents: Mapping[str, bytes]) -> PointOutcome | DiagnosticError:
+def evaluate(sent: SentTask) -> PointOutcome | DiagnosticError:
     """Evaluate a task, at a worker."""
     try:
-        return _evaluator()(_task(sent, contents))
+        return _evaluator()(_received(sent))
     except DiagnosticError as error:
         return DiagnosticError(error.diagnostics)
 
 
-def read(sent: SentTask, contents: Mapping[str, bytes]) -> DiagnosticError | None:
+def read(sent: SentTask) -> DiagnosticError | None:
     """Read the models of a task, at a worker."""
     try:
-        _evaluator().read(_task(sent, contents))
+        _evaluator().read(_received(sent))
     except DiagnosticError as error:
         return DiagnosticError(error.diagnostics)
     return None
@@ -286,13 +307,25 @@ def _folder() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix="target_arch-")
 
 
-def _task(sent: SentTask, contents: Mapping[str, bytes]) -> PointTask:
-    """The task with files of this worker."""
-    models = {name: _written(digest, file, contents) for name, (file, digest) in sent.models.items()}
+@cache
+def _own_program() -> str:
+    """The digest of this process' program."""
+    return program_digest(())
+
+
+def _received(sent: SentTask) -> PointTask:
+    """The task with files of this worker. Raises DiagnosticError where it has another program: it may have
+    come when others had begun.
+    """
+    worker = import_module("distributed").get_worker()
+    if _own_program() != sent.program:
+        raise _other_program(worker.address)
+    uploaded = f"{worker.local_directory}/{sent.upload}"
+    models = {name: _named(uploaded + digest, file) for name, (file, digest) in sent.models.items()}
     chip = ChipFile(text=sent.text, shown=sent.shown, folder=File())
     named, digest = sent.costs
     if named:
-        chip = chip.with_costs(str(_written(digest, File(named).name, contents)))
+        chip = chip.with_costs(str(_named(uploaded + digest, named)))
     return PointTask(
         chip=chip,
         models=models,
@@ -303,21 +336,31 @@ def _task(sent: SentTask, contents: Mapping[str, bytes]) -> PointTask:
     )
 
 
-def _written(digest: str, name: str, contents: Mapping[str, bytes]) -> File:
-    """The content in a file of that name, written once, in a folder for its digest."""
-    file = File(_folder().name) / digest / File(name).name
-    if not file.is_file():
+def _named(uploaded: str, name: str) -> File:
+    """An uploaded file under its own name, in a folder for its content."""
+    file = File(_folder().name) / uploaded[-_DIGEST:] / File(name).name
+    with suppress(FileExistsError):
         file.parent.mkdir(exist_ok=True)
-        file.write_bytes(contents[digest])
+        file.symlink_to(uploaded)
     return file
+
+
+def _other_program(worker: str) -> DiagnosticError:
+    said = f"worker {worker} has another program than this computer"
+    hint = "install the same version of target_arch, of TVM and of all plug-ins on every computer"
+    return refusal("other-program", worker, said, hint)
 
 
 def _died(error: BaseException) -> PointOutcome:
     """The outcome of a point with which workers ended again and again."""
-    said = f"all workers ended with this point: {type(error).__name__}: {error}"
+    said = f"all workers ended with this point: {_text(error)}"
     return PointOutcome(status=Status.CRASHED, rule=PROCESS_ENDED, reason=said)
 
 
 def _raise(answer: object) -> None:
     if isinstance(answer, DiagnosticError):
         raise answer
+
+
+def _text(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"

@@ -1,16 +1,22 @@
 """Workers of a Dask scheduler: the same outcomes, models by content, and what is wrong with a cluster."""
 
+import os
+import random
+import signal
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from target_arch.diagnostics import DiagnosticError
-from target_arch.explore.cluster import DaskWorkers, require_version
+from target_arch.explore.cluster import DaskWorkers, SentTask, evaluate, require_version
 from target_arch.explore.content import program_digest
 from target_arch.explore.evaluate import Evaluator
 from target_arch.explore.search import SpaceSearch, point_task
 from target_arch.explore.space_file import read_space
 from target_arch.explore.store import Store
+from target_arch.plan.goal import Goal
+from target_arch.plan.objective import Objective
 from target_arch.registry.plug_ins import PlugIns
 from tests.explore.dask_processes import DaskProcesses
 from tests.explore.spaces import space_file
@@ -24,8 +30,8 @@ def test_a_cluster(tmp_path: Path) -> None:
     """Its outcomes are those of this process, also where the model is gone from this computer."""
     file = space_file(tmp_path)
     made = read_space(file)
-    evaluate = Evaluator(PlugIns.discover(()))
-    expected = {point: evaluate(point_task(made, point)) for point in made.points()}
+    evaluated = Evaluator(PlugIns.discover(()))
+    expected = {point: evaluated(point_task(made, point)) for point in made.points()}
     program = program_digest(())
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
         with DaskWorkers(cluster.scheduler_address, program) as workers:
@@ -65,6 +71,28 @@ def test_a_scheduler_of_another_version() -> None:
     )
 
 
+def test_a_worker_that_comes_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has another program, which those that were there at first had not."""
+    here = SimpleNamespace(address="tcp://late:1", local_directory="/nowhere")
+    monkeypatch.setattr("distributed.get_worker", lambda: here)
+    sent = SentTask(
+        program="another",
+        upload="",
+        text="",
+        shown="",
+        costs=("", ""),
+        models={},
+        mode="default",
+        optimize=Goal.BALANCED,
+        objective=Objective.LATENCY,
+        known=None,
+    )
+    assert str(evaluate(sent)) == (
+        "tcp://late:1: error: worker tcp://late:1 has another program than this computer [other-program]\n"
+        "hint: install the same version of target_arch, of TVM and of all plug-ins on every computer"
+    )
+
+
 @pytest.mark.slow
 def test_a_scheduler_that_ends(tmp_path: Path) -> None:
     """What was known is kept; with another scheduler the search goes on."""
@@ -84,5 +112,29 @@ def test_a_scheduler_that_ends(tmp_path: Path) -> None:
         search = SpaceSearch(made, workers, program, store)
         search.whole()
         assert search.computed == 4 - kept
-    evaluate = Evaluator(PlugIns.discover(()))
-    assert search.exploration().outcomes == {p: evaluate(point_task(made, p)) for p in made.points()}
+    evaluated = Evaluator(PlugIns.discover(()))
+    assert search.exploration().outcomes == {p: evaluated(point_task(made, p)) for p in made.points()}
+
+
+@pytest.mark.slow
+def test_workers_that_are_killed(tmp_path: Path) -> None:
+    """After every outcome all are, with the models that they had, or one of them by chance: the outcomes
+    are still those of one process, and each is stored once.
+    """
+    made, program, store = read_space(space_file(tmp_path)), program_digest(()), Store(tmp_path / "x.jsonl")
+    evaluated, dice = Evaluator(PlugIns.discover(())), random.Random(30)
+    expected = {point: evaluated(point_task(made, point)) for point in made.points()}
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        DaskWorkers(cluster.scheduler_address, program) as workers,
+    ):
+
+        def kill(done: int, every: int) -> None:
+            running = sorted(nanny.pid for nanny in cluster.workers.values() if nanny.pid is not None)
+            for pid in running if done != 2 else [dice.choice(running)] * bool(running):
+                os.kill(pid, signal.SIGKILL)
+
+        search = SpaceSearch(made, workers, program, store)
+        search.said = kill
+        assert search.whole().outcomes == expected
+    assert search.computed == len(store) == len(expected)

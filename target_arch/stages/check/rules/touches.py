@@ -50,7 +50,7 @@ def bounds(found: Iterable[Touch], buffers: Mapping[str, Buffer]) -> Iterator[Fa
 
 
 def meet(one: Slice, other: Slice) -> bool:
-    """True where two slices of one buffer have a byte in common: for each row of the slice with fewer of them,
+    """True where two slices of one buffer have a byte in common: for each row of the slice with fewer rows,
     the first row of the other one that ends behind its first byte begins before its last one.
     """
     if one.offset >= other.end or other.offset >= one.end:
