@@ -306,11 +306,11 @@ def _program(folders: object) -> str:
     return "one"
 
 
-def _nothing(sent: object, contents: object) -> None:
+def _nothing(sent: object) -> None:
     """A model that need not be read."""
 
 
-def _sleeping(sent: object, contents: object) -> PointOutcome:
+def _sleeping(sent: object) -> PointOutcome:
     time.sleep(SLEEP)
     numbers = ModelNumbers(latency=1e-3, energy=None, bytes={"sram": 1})
     return PointOutcome(status=Status.FITS, models={"kws_int8": numbers}, bytes={"sram": 1})
