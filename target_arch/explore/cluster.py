@@ -154,7 +154,8 @@ class DaskWorkers:
             with self._connected():
                 answer = self._outcome(future)
                 if answer is None:
-                    self._uploads, self._sent = self._uploads + 1, set()
+                    if future.key.startswith(self._upload):
+                        self._uploads, self._sent = self._uploads + 1, set()
                     done.add(self._ask(one.again(alone=one.alone), asked))
                     continue
             if isinstance(answer, PointOutcome):
@@ -175,9 +176,10 @@ class DaskWorkers:
             raise refusal("lost-scheduler", self._address, said, hint) from error
 
     def _ask(self, one: "_Asked", asked: dict[str, "_Asked"]) -> Any:
-        key = f"{self._client.id}-{one.id}-{one.times}"
+        sent = self._task(one.task)
+        key = f"{sent.upload}{one.id}-{one.times}"
         asked[key] = one
-        return self._client.submit(evaluate, self._task(one.task), key=key, pure=True)
+        return self._client.submit(evaluate, sent, key=key, pure=True)
 
     def _outcome(self, future: Any) -> PointOutcome | BaseException | None:
         """The end of a future: an outcome, why Dask has given it up, or None where somebody cancelled it.
