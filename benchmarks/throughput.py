@@ -1,4 +1,6 @@
-"""Frames in flight: `python -m benchmarks.throughput [--only NAME] [--models FOLDER] [--objective latency]`.
+"""Frames in flight.
+
+    python -m benchmarks.throughput [--only NAME] [--models FOLDER] [--objective latency] [--divide host]
 
 All reference models on all shipped SoCs with more than one instance, compiled with as many frames in flight
 as make results come faster, placed for throughput unless `--objective` says otherwise. For each: the
@@ -13,6 +15,7 @@ from pathlib import Path
 
 from target_arch.diagnostics import DiagnosticError
 from target_arch.pipeline import CompileRequest, compile_model
+from target_arch.plan.division import Divide
 from target_arch.plan.memory import MemoryPlan
 from target_arch.plan.objective import Objective
 from target_arch.resources import soc_configs
@@ -30,6 +33,7 @@ def main() -> int:
     )
     parser.add_argument("--only", default="", metavar="NAME", help="models and SoCs with that in their names")
     parser.add_argument("--objective", default="throughput", choices=("latency", "throughput"))
+    parser.add_argument("--divide", default=Divide.NEVER, choices=tuple(Divide))
     parser.add_argument("--models", type=Path, default=MODELS, metavar="FOLDER")
     options = parser.parse_args()
     wrong = 0
@@ -38,15 +42,17 @@ def main() -> int:
         for config in sorted(soc_configs().glob("*.toml")):
             name = f"{model.stem} {config.stem}"
             if options.only in name and len(read_soc(config.stem).instances) > 1:
-                wrong += _row(model, config.stem, options.objective)
+                wrong += _row(model, config.stem, options.objective, options.divide)
     return 1 if wrong else 0
 
 
-def _row(model: Path, soc: str, objective: str) -> int:
+def _row(model: Path, soc: str, objective: str, divide: str) -> int:
     name = f"{model.stem} {soc}"
     try:
         wanted = Objective(objective)
-        request = CompileRequest(model_path=model, soc=read_soc(soc), frames="auto", objective=wanted)
+        request = CompileRequest(
+            model_path=model, soc=read_soc(soc), frames="auto", objective=wanted, divide=divide
+        )
         made = compile_model(request)
     except DiagnosticError as refusal:
         print(f"{name:32} {str(refusal).splitlines()[0]}", flush=True)

@@ -71,7 +71,8 @@ def test_a_choice_of_division_that_there_is_not_is_refused() -> None:
     with pytest.raises(DiagnosticError) as found:
         compile_models(ModelsRequest(models=(evolve(digits(), divide="always"),)))
     assert str(found.value) == (
-        "divide: error: there is no choice `always` [unknown-divide]\nhint: there are: `auto`, `never`"
+        "divide: error: there is no choice `always` [unknown-divide]\n"
+        "hint: there are: `auto`, `host`, `never`"
     )
 
 

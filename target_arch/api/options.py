@@ -67,7 +67,9 @@ class CompileOptions(TypedDict, total=False):
     keep_dead: bool
     """Whether channels that influence no result are computed, too."""
     divide: str
-    """Whether operators are divided over instances where that makes a run shorter: `auto` or `never`."""
+    """Whether operators are divided over instances where that makes a run shorter: `auto` or `never`; with
+    `host` those of the host alone, in slices between which it starts others, where frames are in flight.
+    """
     resident: str
     """Whether constants that every run would copy stay where there is room for them: `auto` or `never`."""
     costs: str | Path

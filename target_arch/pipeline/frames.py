@@ -6,6 +6,7 @@ from attrs import evolve
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError, refusal
 from target_arch.pipeline.request import CompileRequest
+from target_arch.plan.division import Divide
 from target_arch.plan.lowered import Lowered
 from target_arch.plan.memory import IoOwner
 from target_arch.plan.objective import Objective
@@ -23,6 +24,10 @@ def require_frames(requests: Sequence[CompileRequest]) -> None:
     """DiagnosticError for a number of frames that there cannot be, or that the other options rule out."""
     for request in requests:
         frames = wanted_frames(request)
+        if frames is None and request.divide is Divide.HOST:
+            said = "the host is divided for frames in flight, and none are asked for"
+            hint = '`frames = "auto"`, or `auto` for a run'
+            raise refusal("no-frames", "divide", said, hint)
         if frames is None:
             continue
         if frames != AUTO and not (isinstance(frames, int) and 1 <= frames <= MOST):

@@ -11,6 +11,7 @@ from target_arch.pipeline.costs_used import costs_used
 from target_arch.pipeline.fewer_composites import alike, on_fewer, without_composites
 from target_arch.pipeline.frames import wanted_frames, with_frames
 from target_arch.pipeline.lowerer import Lowerer
+from target_arch.pipeline.more_frames import NO_LIMITS, Limits, with_halves, with_host_slices
 from target_arch.pipeline.objectives import lowered_for, most_often, with_choice
 from target_arch.pipeline.preparation import PreparedModel, imported
 from target_arch.pipeline.request import CompileRequest
@@ -19,12 +20,14 @@ from target_arch.pipeline.reuse import Reuse
 from target_arch.plan.division import Divide
 from target_arch.plan.lowered import Lowered
 from target_arch.plan.model import Model
+from target_arch.plan.objective import Objective
 from target_arch.plan.partitions import PartitionGraph
 from target_arch.soc.model import SoC
 from target_arch.stages.check.meaning.check import check_imported
 from target_arch.stages.division.choose import divided_where_faster
 from target_arch.stages.division.graphs import DividedGraphs, as_placed
 from target_arch.stages.errors import DoesNotFitError, PlacementError
+from target_arch.stages.lowering.budgets.budget import limited
 from target_arch.stages.lowering.ladder import lower_in_order
 from target_arch.stages.lowering.order import lowering_order
 from target_arch.stages.placement.aims import PLAIN, PlacementTrial
@@ -79,6 +82,7 @@ def _lower(prepared: PreparedModel, *, advised: bool = True) -> Lowered:
         place: Callable[[Rules], PartitionGraph],
         shared: MutableMapping[object, Any],
         setting: Setting = setting,
+        limits: Limits = NO_LIMITS,
         *,
         advised: bool,
     ) -> Lowered:
@@ -88,7 +92,7 @@ def _lower(prepared: PreparedModel, *, advised: bool = True) -> Lowered:
             setting=setting,
             place=place,
             order=lambda graph: lowering_order(graph, setting.soc, setting.codegens, wish, policies),
-            lower=lowerer.lower,
+            lower=lambda graph, partition, budget: lowerer.lower(graph, partition, limited(budget, limits)),
             rules=wishes,
             advance=lowerer.advance,
             advised=advised,
@@ -100,18 +104,25 @@ def _lower(prepared: PreparedModel, *, advised: bool = True) -> Lowered:
             prepared.shared,
             advised=advised,
         )
+        graphs = DividedGraphs(base=lowered.graph, setting=setting, backends=backends, rules=wishes)
+
+        def again(graph: PartitionGraph, chip: Setting = setting, limits: Limits = NO_LIMITS) -> Lowered:
+            return lower(partial(as_placed, graph, wishes), {}, chip, limits, advised=False)
+
+        def in_flight(made: Lowered) -> Lowered:
+            check_imported(model, made.graph)
+            return with_frames(setting, made, wanted_frames(request))
+
         made = [lowered]
-        if request.divide is Divide.AUTO and len(setting.soc.instances) > 1:
-            graphs = DividedGraphs(base=lowered.graph, setting=setting, backends=backends, rules=wishes)
-            divided = divided_where_faster(
-                lowered,
-                graphs,
-                lambda graph, chip: lower(partial(as_placed, graph, wishes), {}, chip, advised=False),
-            )
-            made = with_choice(setting, lowered, divided)
-        for each in made:
-            check_imported(model, each.graph)
-        return most_often([partial(with_frames, setting, each, wanted_frames(request)) for each in made])
+        several = len(setting.soc.instances) > 1
+        if request.divide is Divide.AUTO and several:
+            made = with_choice(setting, lowered, divided_where_faster(lowered, graphs, again))
+        best = most_often([partial(in_flight, each) for each in made])
+        if setting.objective is Objective.THROUGHPUT:
+            best = with_halves(best, setting.soc, again, in_flight)
+        if request.divide is Divide.HOST and several:
+            best = with_host_slices(best, graphs, again, in_flight)
+        return best
 
     lowered = lowered_for(setting, tried)
     return evolve(lowered, costs=costs_used(lowered, setting, backends), program=prepared.program)

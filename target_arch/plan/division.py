@@ -15,9 +15,12 @@ from target_arch.soc.words import member_or_text
 
 
 class Divide(StrEnum):
-    """Whether operators may be divided: where that makes the simulated run shorter, or never."""
+    """Whether operators may be divided: where that makes the simulated run shorter, those of the host alone,
+    piece by piece, where that makes results of frames in flight come faster, or never.
+    """
 
     AUTO = "auto"
+    HOST = "host"
     NEVER = "never"
 
 

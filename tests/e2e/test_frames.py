@@ -77,6 +77,13 @@ def test_models(model: str, soc: str, shared: Path, tmp_path: Path) -> None:
     check_bits(written(shared / "models" / f"{model}.tflite", soc, tmp_path / "b"), ("--jitter", "1"))
 
 
+@pytest.mark.slow
+def test_slices_of_the_host(shared: Path, tmp_path: Path) -> None:
+    model = shared / "models" / "ic_resnet_int8.tflite"
+    folder = written(model, "quad_conv", tmp_path / "b", divide="host")
+    check_bits(folder, ("--jitter", "1"))
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("soc", ["zynq_edge", "quad_conv", "orin_like", "vta_edge", "corstone_u55"])
 @pytest.mark.parametrize("model", ["kws_int8", "vww_96_int8", "ic_resnet_int8", "ad01_int8"])

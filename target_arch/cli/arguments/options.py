@@ -246,7 +246,8 @@ PLAN = (
         name="divide",
         flag="--divide",
         help="auto: operators are computed in slices, by several instances or piece by piece, where that "
-        "makes the simulated run shorter (default: never)",
+        "makes the simulated run shorter; host: those of the host piece by piece, where that makes results "
+        "of frames in flight come faster (default: never)",
         argument={"choices": tuple(Divide), "default": Divide.NEVER},
     ),
     OptionRow(

@@ -82,7 +82,11 @@ class OptionsEntry:
         Mapping[str, str] | None, "inputs, and the outputs that are their next values", WHERE_THERE
     ] = None
     frames: Annotated[str | None, "how many may be in flight, or `auto`", WHERE_THERE] = None
-    divide: Annotated[str | None, "`auto` where operators could be divided", WHERE_THERE] = None
+    divide: Annotated[
+        str | None,
+        "`auto` where operators could be divided, `host` where those of the host could",
+        WHERE_THERE,
+    ] = None
     objective: Annotated[
         str | None, "`throughput` or `energy` where placement made that least", WHERE_THERE
     ] = None

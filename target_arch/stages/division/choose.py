@@ -80,7 +80,7 @@ class _Choice:
         if self._quick is not self._graphs.setting:
             planned = self._lowered(best.division, self._graphs.setting) or best
             best = min(planned, best, key=lambda each: each.makespan)
-        return _with_bound(best.lowered, self._undivided)
+        return with_bound(best.lowered, self._undivided)
 
     def _searched(self) -> list[Division]:
         setting, count = self._graphs.setting, len(self._undivided.model.operators)
@@ -144,7 +144,7 @@ class _Choice:
             yield from (other for _, other in sorted(worth, key=itemgetter(0)))
 
 
-def _with_bound(lowered: Lowered, undivided: Lowered) -> Lowered:
+def with_bound(lowered: Lowered, undivided: Lowered) -> Lowered:
     """The lowering with the bound of any division that the whole operators have, and the undivided run."""
     run, before = lowered.execution, undivided.execution
     assert run is not None

@@ -3,11 +3,11 @@ speed.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import gcd, lcm, prod
+from math import ceil, gcd, lcm, prod
 
 from attrs import field, frozen
 
-from target_arch.plan.division import Cut, Share
+from target_arch.plan.division import Cut, Division, Share
 from target_arch.plan.model import DTYPE_BYTES, Model, Operator
 from target_arch.plan.partitions import PartitionGraph
 from target_arch.soc.model import SoC
@@ -85,6 +85,16 @@ def divisible(graph: PartitionGraph, alignments: Mapping[str, int], soc: SoC) ->
                 seconds=seconds,
             )
     return found
+
+
+def host_pieces(able: Mapping[str, Divisible], host: str, longest: float) -> Division:
+    """Equal pieces of every operator that is on the host and takes longer there than so many seconds."""
+    cuts = (
+        each.pieces(ceil(each.seconds[host] / longest))
+        for each in able.values()
+        if each.instance == host and each.seconds[host] > longest
+    )
+    return {cut.operator: cut for cut in cuts if cut is not None}
 
 
 def may_share(soc: SoC, operator: Operator, instance: str) -> bool:

@@ -17,10 +17,8 @@ from attrs import frozen
 
 from target_arch.stages.frames.blocks import HeldBytes, TaskBlock
 from target_arch.stages.frames.problem import FrameProblem
+from target_arch.stages.frames.turns import Interval, flat, pieces
 from target_arch.stages.steps.simulation.clock import HOST
-
-Interval = tuple[int, int]
-"""From a time to another; of starts that are impossible, both excluded."""
 
 
 @frozen(kw_only=True)
@@ -191,7 +189,7 @@ class _Table:
             for begin, end, own in levels:
                 if end - begin > self._period or own > size:
                     yield 0, 2 * self._period
-            for first, last, there in _flat(self._held.get(memory, ())):
+            for first, last, there in flat(self._held.get(memory, ())):
                 for begin, end, own in levels:
                     if there + own > size:
                         yield first - end, last - begin
@@ -204,11 +202,11 @@ class _Table:
             else:
                 self._host.append((self.starts[number] % self._period, takes))
             if takes:
-                self._busy.setdefault(where, []).extend(_pieces(start + offset, takes, self._period))
+                self._busy.setdefault(where, []).extend(pieces(start + offset, takes, self._period))
         for held in block.held:
-            pieces = _pieces(start + held.begin, held.end - held.begin, self._period)
             there = self._held.setdefault(held.memory, [])
-            there += [(begin, end, held.bytes) for begin, end in pieces]
+            spans = pieces(start + held.begin, held.end - held.begin, self._period)
+            there += [(begin, end, held.bytes) for begin, end in spans]
 
     def _available(self, number: int) -> int:
         """When the steps have ended for which the host waits before a task."""
@@ -223,28 +221,8 @@ class _Table:
         )
 
 
-def _pieces(start: int, takes: int, period: int) -> tuple[Interval, ...]:
-    """The intervals of a period that something takes: two where it goes beyond the end."""
-    begin = start % period
-    end = begin + takes
-    return ((begin, end),) if end <= period else ((begin, period), (0, end - period))
-
-
 def _levels(held: Iterable[HeldBytes]) -> list[tuple[int, int, int]]:
-    return _flat((each.begin, each.end, each.bytes) for each in held)
-
-
-def _flat(pieces: Iterable[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
-    """Pieces one after the other, each with the sum of the bytes in it."""
-    changes: dict[int, int] = {}
-    for begin, end, size in pieces:
-        changes[begin] = changes.get(begin, 0) + size
-        changes[end] = changes.get(end, 0) - size
-    levels, level = [], 0
-    for begin, end in pairwise(sorted(changes)):
-        level += changes[begin]
-        levels.append((begin, end, level))
-    return levels
+    return flat((each.begin, each.end, each.bytes) for each in held)
 
 
 def _free(impossible: Sequence[Interval], period: int, ready: int, dense: bool) -> int | None:
@@ -269,14 +247,14 @@ def _free(impossible: Sequence[Interval], period: int, ready: int, dense: bool) 
 
 def _merged(impossible: Sequence[Interval], period: int) -> list[Interval] | None:
     """The intervals of one period, in order and apart; None where nothing is left of it."""
-    pieces: list[Interval] = []
+    copies: list[Interval] = []
     for begin, end in impossible:
         if end - begin > period:
             return None
         shift = begin % period - begin
-        pieces += [(begin + shift + turn, end + shift + turn) for turn in (-period, 0, period)]
+        copies += [(begin + shift + turn, end + shift + turn) for turn in (-period, 0, period)]
     merged: list[Interval] = []
-    for begin, end in sorted(pieces):
+    for begin, end in sorted(copies):
         if merged and begin < merged[-1][1]:
             merged[-1] = (merged[-1][0], max(merged[-1][1], end))
         else:

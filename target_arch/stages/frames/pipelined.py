@@ -1,7 +1,8 @@
 """Frames in flight: the pipeline with the shortest period of those that fit.
 
 Schedules of several periods, from the bound up, are tried: the shorter the period, the more stages a frame
-goes through, and the more bytes they take. The simulated period decides, then the bytes.
+goes through, and the more bytes they take. The simulated period decides, then the bytes. Where none comes
+near the bound, blocks that may become longer are tried, too, around the work of the host.
 """
 
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from target_arch.plan.memory import MemoryPlan
 from target_arch.plan.steps import StepOrder
 from target_arch.soc.model import SoC
 from target_arch.soc.numbering import timelines
+from target_arch.stages.frames.around import around_host
 from target_arch.stages.frames.blocks import blocks_of
 from target_arch.stages.frames.modulo import ModuloSchedule, in_turn, modulo_schedule
 from target_arch.stages.frames.problem import frame_problem
@@ -56,27 +58,38 @@ class _Search:
     """The pipelines of one run, each made once."""
 
     def __init__(
-        self, soc: SoC, run: StepOrder, plan: MemoryPlan, times: Times, within: float | None
+        self, soc: SoC, run: StepOrder, plan: MemoryPlan, times: Times, within: float | None, most: int
     ) -> None:
         self._soc, self._plan = soc, plan
         self._within = None if within is None else within * PICO
         self.problem = frame_problem(soc, run, times)
+        self._blocks = blocks_of(self.problem)
         self._sizes = {memory.name: arena_capacity(plan, memory.name, memory.size) for memory in soc.memories}
         self._ranks = {name: number for number, name in enumerate(timelines(soc))}
         self._made: dict[tuple[tuple[int, ...], tuple[int, ...], int], _Pipeline] = {}
-        self._schedules = sorted(self._tried(), key=lambda each: (each.period, each.stages))
+        self._schedules: list[ModuloSchedule] = []
+        self._try(self._tried())
+        best = self.best(most)
+        if best is None or best.times.period > self.problem.bound * (1 + _REWARD):
+            self._try(self._around())
 
-    def _tried(self) -> Iterator[ModuloSchedule]:
-        yield in_turn(self.problem)
-        blocks = blocks_of(self.problem)
+    def _try(self, found: Iterator[ModuloSchedule | None]) -> None:
+        self._schedules += [each for each in found if each is not None]
+        self._schedules.sort(key=lambda each: (each.period, each.stages))
+
+    def _periods(self) -> Iterator[int]:
         least = max(self.problem.bound, max(self.problem.takes, default=0), 1)
-        for percent in _STRETCHED:
+        return (least * (100 + percent) // 100 for percent in _STRETCHED)
+
+    def _tried(self) -> Iterator[ModuloSchedule | None]:
+        yield in_turn(self.problem)
+        for period in self._periods():
             for packed in _PACKED:
-                found = modulo_schedule(
-                    self.problem, blocks, self._sizes, least * (100 + percent) // 100, packed
-                )
-                if found is not None:
-                    yield found
+                yield modulo_schedule(self.problem, self._blocks, self._sizes, period, packed)
+
+    def _around(self) -> Iterator[ModuloSchedule | None]:
+        for period in self._periods():
+            yield around_host(self.problem, self._blocks, self._sizes, period)
 
     def best(self, frames: int) -> _Pipeline | None:
         """The shortest period with at most so many frames in flight that fits, of those whose frames are in
@@ -138,8 +151,9 @@ def pipelined(
     where not even one frame after the other fits. `alone` is the simulated run. Frames take at most `within`
     seconds if that is possible.
     """
-    search = _Search(soc, run, plan, times, within)
-    best = search.enough(MOST if frames is None else frames)
+    most = MOST if frames is None else frames
+    search = _Search(soc, run, plan, times, within, most)
+    best = search.enough(most)
     if best is None:
         return None
     table, problem = best.table, search.problem

@@ -10,6 +10,7 @@ from target_arch.diagnostics import DiagnosticError
 from target_arch.pipeline import CompiledModel, CompileRequest, ModelsRequest, compile_model, compile_models
 from target_arch.plan.frames import FramePipeline
 from target_arch.plan.memory import Arena
+from target_arch.plan.objective import Objective
 from target_arch.plan.printed.frames import frame_curve, frames_in_flight
 from target_arch.resources import examples
 from target_arch.soc import read_soc
@@ -102,6 +103,31 @@ def test_memory_of_the_caller() -> None:
         "frames: error: frames in flight have their inputs and outputs in arenas, not in memory of the "
         "caller [no-frames]"
     )
+
+
+def test_slices_of_the_host_are_for_frames() -> None:
+    assert refusal(CompileRequest(model_path=DIGITS, soc=read_soc("zynq_edge"), divide="host")) == (
+        "divide: error: the host is divided for frames in flight, and none are asked for [no-frames]\n"
+        'hint: `frames = "auto"`, or `auto` for a run'
+    )
+
+
+def test_what_is_at_its_bound_is_left_whole(made: CompiledModel) -> None:
+    again = compile_model(evolve(request("auto"), divide="host"))
+    assert again.frames == made.frames
+    assert not again.model.slices
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("model", "soc", "above"), [("ic_resnet_int8", "quad_conv", 1.05), ("ad01_int8", "zynq_edge", 1.4)]
+)
+def test_other_kernels_for_frames(model: str, soc: str, above: float, shared: Path) -> None:
+    """Slices of the host, and kernels with half of a memory: either pair was 1.37 and 1.9 times its bound."""
+    path = shared / "models" / f"{model}.tflite"
+    wanted = CompileRequest(model_path=path, soc=read_soc(soc), divide="host", objective=Objective.THROUGHPUT)
+    pipeline = pipeline_of(compile_model(wanted))
+    assert pipeline.bound <= pipeline.period <= above * pipeline.bound
 
 
 def test_a_model_without_inputs(tmp_path: Path) -> None:

@@ -1,0 +1,96 @@
+"""Other kernels of a placed model, where its frames come faster with them: of two that are at work for two
+frames at once, neither may have more of a memory than leaves room for the other, nor may the host be at work
+itself while nobody starts what others could do.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Protocol
+
+from target_arch.plan.frames import FramePipeline
+from target_arch.plan.lowered import Lowered
+from target_arch.plan.partitions import PartitionGraph
+from target_arch.soc.model import SoC
+from target_arch.stages.division.choose import with_bound
+from target_arch.stages.division.graphs import DividedGraphs
+from target_arch.stages.division.shares import divisible, host_pieces
+from target_arch.stages.errors import DoesNotFitError, OrderError, PlacementError, StepError
+
+PARTS = (12, 48)
+"""The slices of the host are at most that part of the bound of a period, tried in this order."""
+NEAR = 0.01
+"""The part by which a period is above its bound if anything is tried, and that it has to save."""
+
+Limits = Mapping[str, int]
+"""The most bytes that a kernel may have of memories."""
+NO_LIMITS: Limits = {}
+
+InFlight = Callable[[Lowered], Lowered]
+"""Finds the frames of a model, and checks them."""
+
+
+class LowerAgain(Protocol):
+    """Lowers a placed model. Raises DoesNotFitError where it does not fit."""
+
+    def __call__(self, graph: PartitionGraph, *, limits: Limits = NO_LIMITS) -> Lowered: ...
+
+
+def with_halves(lowered: Lowered, soc: SoC, lower: LowerAgain, in_flight: InFlight) -> Lowered:
+    """The model with kernels that have at most half of each memory, where its frames come faster so."""
+    limits = _halves(lowered, soc)
+    if not limits or _frames(lowered).gap <= NEAR:
+        return lowered
+    return _better(lowered, lambda: in_flight(lower(lowered.graph, limits=limits)))
+
+
+def with_host_slices(
+    whole: Lowered, graphs: DividedGraphs, lower: LowerAgain, in_flight: InFlight
+) -> Lowered:
+    """The model with long operators of the host in slices, where its frames come faster so."""
+
+    def sliced(graph: PartitionGraph) -> Lowered:
+        return in_flight(with_bound(lower(graph), whole))
+
+    best = whole
+    for graph in _sliced(whole, graphs):
+        if _frames(best).gap <= NEAR:
+            break
+        best = _better(best, partial(sliced, graph))
+    return best
+
+
+def _better(best: Lowered, lower: Callable[[], Lowered]) -> Lowered:
+    """What that lowers, where it fits and its frames come faster; else the best so far."""
+    try:
+        made = lower()
+    except (DoesNotFitError, OrderError, PlacementError, StepError):
+        return best
+    return made if _frames(made).period < _frames(best).period * (1 - NEAR) else best
+
+
+def _sliced(whole: Lowered, graphs: DividedGraphs) -> Iterator[PartitionGraph]:
+    setting = graphs.setting
+    able = divisible(whole.graph, setting.alignments, setting.soc)
+    for parts in PARTS:
+        division = host_pieces(able, setting.soc.host.name, _frames(whole).bound / parts)
+        graph = graphs.graph(division) if division else None
+        if graph is not None:
+            yield graph
+
+
+def _halves(lowered: Lowered, soc: SoC) -> Limits:
+    """Half of each memory of which some kernel has more for its own buffers."""
+    sizes = {memory.name: memory.size for memory in soc.memories}
+    taken = Counter[str]()
+    for kernel in lowered.kernels.values():
+        own = Counter[str]()
+        for buffer in kernel.buffers:
+            own[buffer.memory] += buffer.bytes
+        taken |= own
+    return {memory: sizes[memory] // 2 for memory in sorted(taken) if taken[memory] > sizes[memory] // 2}
+
+
+def _frames(lowered: Lowered) -> FramePipeline:
+    assert lowered.frames is not None
+    return lowered.frames

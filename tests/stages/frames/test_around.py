@@ -1,0 +1,142 @@
+"""Schedules around a busy host: no resource or memory has more than it takes, and the host can start all."""
+
+from random import Random
+
+import pytest
+
+from target_arch.plan.kernels import Access, Operand, Slice
+from target_arch.plan.memory import Buffer, BufferKind
+from target_arch.plan.steps import Copy, Dispatch, Event, StepOrder
+from target_arch.stages.frames.around import around_host
+from target_arch.stages.frames.blocks import blocks_of, names_of
+from target_arch.stages.frames.modulo import ModuloSchedule
+from target_arch.stages.frames.problem import FrameProblem
+
+ENGINES, CHANNELS, ROOM = ("one", "two"), 2, 100
+
+
+class _Chain:
+    """A random model: kernels on engines, whose tiles share a buffer, and work of the host between."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = Random(seed)
+        self.steps: list[Copy | Dispatch] = []
+        self.before: list[tuple[int, ...]] = []
+        self.takes: list[int] = []
+        self.where: list[str] = []
+        self.buffers: list[Buffer] = []
+        last: tuple[int, ...] = ()
+        for number in range(self.random.randint(2, 6)):
+            last = self._kernel(f"k{number}", last) if number % 2 else self._host(last)
+
+    def _add(self, step: Copy | Dispatch, where: str, takes: int, *before: int) -> int:
+        self.steps.append(step)
+        self.before.append(before)
+        self.takes.append(takes)
+        self.where.append(where)
+        return len(self.steps) - 1
+
+    def _host(self, before: tuple[int, ...]) -> tuple[int, ...]:
+        for _ in range(self.random.randint(1, 6)):
+            call = Dispatch(partition="h", operator="h", instance="cpu", function="f", operands=())
+            before = (self._add(call, "", self.random.randint(1, 40), *before),)
+        return before
+
+    def _kernel(self, name: str, before: tuple[int, ...]) -> tuple[int, ...]:
+        engine = self.random.choice(ENGINES)
+        self.buffers.append(
+            Buffer(
+                name=name,
+                kind=BufferKind.LOCAL,
+                memory=engine,
+                bytes=self.random.randint(20, ROOM),
+                alignment=1,
+                first=0,
+                last=0,
+            )
+        )
+        part = Slice(of=name, offset=0, row_bytes=1)
+        outside = Slice(of="x", offset=0, row_bytes=1)
+        for _ in range(self.random.randint(1, 3)):
+            copy = Copy(
+                source=outside,
+                target=part,
+                engine="dma",
+                event=Event(timeline="dma.0", value=1),
+                partition=name,
+            )
+            first = self._add(copy, "dma", self.random.randint(1, 20), *before)
+            operands = (Operand(of=name, access=Access.READ),)
+            call = Dispatch(
+                partition=name,
+                operator=name,
+                instance=engine,
+                function="f",
+                operands=operands,
+                event=Event(timeline=engine, value=1),
+            )
+            before = (self._add(call, engine, self.random.randint(1, 30), first, *before),)
+        return before
+
+    @property
+    def problem(self) -> FrameProblem:
+        return FrameProblem(
+            run=StepOrder(steps=tuple(self.steps), buffers=tuple(self.buffers), inputs=(), outputs=()),
+            steps=tuple(self.steps),
+            takes=tuple(self.takes),
+            where=tuple(self.where),
+            before=self.before,
+            carried=(),
+            widths={"dma": CHANNELS},
+        )
+
+
+def times(begin: int, takes: int, period: int) -> set[int]:
+    assert takes <= period
+    return {time % period for time in range(begin, begin + takes)}
+
+
+def check(problem: FrameProblem, schedule: ModuloSchedule) -> None:
+    period, starts = schedule.period, schedule.starts
+    busy: dict[tuple[str, int], set[int]] = {}
+    for number, start in enumerate(starts):
+        own = times(start, problem.takes[number], period)
+        there = busy.setdefault((problem.where[number], schedule.channels[number]), set())
+        assert not own & there, "two tasks at once"
+        there |= own
+        assert all(starts[other] + problem.takes[other] <= start for other in problem.before[number])
+    for number, issue in enumerate(schedule.issues):
+        inside = ((issue - starts[h]) % period for h, where in enumerate(problem.where) if where == "")
+        works = (problem.takes[h] for h, where in enumerate(problem.where) if where == "")
+        assert problem.where[number] == "" or not any(0 < i < w for i, w in zip(inside, works, strict=True))
+        assert issue <= starts[number]
+        for other in problem.before[number]:
+            same = problem.where[other] == problem.where[number]
+            same &= schedule.channels[other] == schedule.channels[number]
+            assert same or starts[other] + problem.takes[other] <= issue, "started before it can be"
+    held: dict[tuple[str, int], int] = {}
+    for buffer in problem.run.buffers:
+        users = [n for n, step in enumerate(problem.steps) if buffer.name in names_of(step)]
+        begin, end = min(starts[n] for n in users), max(starts[n] + problem.takes[n] for n in users)
+        for time in times(begin, end - begin, period):
+            held[buffer.memory, time] = held.get((buffer.memory, time), 0) + buffer.bytes
+    assert max(held.values(), default=0) <= ROOM
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_what_is_found_is_right(seed: int) -> None:
+    problem = _Chain(seed).problem
+    found = 0
+    for percent in (100, 110, 150, 300):
+        period = max(problem.bound * percent // 100, *problem.takes)
+        schedule = around_host(problem, blocks_of(problem), dict.fromkeys(ENGINES, ROOM), period)
+        if schedule is not None:
+            check(problem, schedule)
+            found += 1
+    assert found
+
+
+def test_a_host_that_is_too_busy() -> None:
+    problem = _Chain(1).problem
+    period = problem.busy[""] - 1
+    assert around_host(problem, blocks_of(problem), dict.fromkeys(ENGINES, ROOM), period) is None
