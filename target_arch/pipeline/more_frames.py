@@ -61,7 +61,7 @@ def with_host_slices(
 
 
 def _better(best: Lowered, lower: Callable[[], Lowered]) -> Lowered:
-    """What that lowers, where it fits and its frames come faster; else the best so far."""
+    """The model as it is lowered then, where it fits and its frames come faster; else the best so far."""
     try:
         made = lower()
     except (DoesNotFitError, OrderError, PlacementError, StepError):

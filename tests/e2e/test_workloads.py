@@ -88,7 +88,14 @@ def run(
 def test_priorities(needs_tool: Tool, tmp_path: Path) -> None:
     found = run(compiled(*digits(3, 2, 1)), needs_tool("cc"), tmp_path, 1.0)
     for each in found:
-        assert each.done > 10
+        assert each.done
+        assert each.released >= 1000 // 4
+    check_jobs_are_counted(*found)
+
+
+def check_jobs_are_counted(*counts: Counts) -> None:
+    """Every job but one that goes on is over or dropped, and none failed, however loaded the machine is."""
+    for each in counts:
         assert each.failed == 0
         assert each.released - each.done - each.dropped in (0, 1)
 
@@ -113,9 +120,9 @@ def test_models_on_different_devices_run_at_once(sanitizer: str, needs_tool: Too
     assert [sorted(each) for each in made.timed.analysis.waits] == [[], [], [0]]
     assert "\nat once: m0 and m1, m1 and m2\n" in response_times(made.timed.analysis)
     flags = tuple(filter(None, (sanitizer,)))
-    for each in run(made, needs_tool("cc"), tmp_path, 1.0, flags=flags):
-        assert each.done > 3
-        assert each.failed == 0
+    found = run(made, needs_tool("cc"), tmp_path, 1.0, flags=flags)
+    assert all(each.done for each in found)
+    check_jobs_are_counted(*found)
 
 
 def test_a_table(needs_tool: Tool, tmp_path: Path) -> None:
@@ -123,8 +130,8 @@ def test_a_table(needs_tool: Tool, tmp_path: Path) -> None:
     made = compiled(*models, schedule=Schedule.TABLE)
     fast, slow = run(made, needs_tool("cc"), tmp_path, 1.0)
     assert fast.released in range(2 * slow.released - 2, 2 * slow.released + 3)
-    assert fast.done > 10
-    assert fast.failed == slow.failed == 0
+    assert fast.done
+    check_jobs_are_counted(fast, slow)
 
 
 @pytest.mark.slow
@@ -262,7 +269,7 @@ def test_the_tiny_models(seconds: int, soc: str, shared: Path, needs_tool: Tool,
     """At 30, 15, 10 and 5 Hz, bits and order of every job."""
     found = run(compiled(*tiny(shared), soc=soc), needs_tool("cc"), tmp_path, seconds)
     for each, period in zip(found, (33, 66, 100, 200), strict=True):
-        assert each.released >= seconds * 1000 // period - 1
+        assert each.released >= seconds * 1000 // period
         assert each.failed == 0
 
 

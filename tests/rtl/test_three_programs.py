@@ -9,11 +9,17 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+import onnx
 import pytest
+from attrs import evolve
+from onnx import TensorProto, helper, numpy_helper
 
 from target_arch.pipeline import CompileRequest, compile_model
 from target_arch.run import build, reference_for, run_frames, verify, write_bundle
 from target_arch.soc import read_soc
+from tests.e2e.conftest import DIGITS
+from tests.e2e.test_frames import outputs, random_frames
 from tests.rtl.conftest import REPOSITORY
 
 SOC = REPOSITORY / "examples" / "hexagon" / "hexagon_edge.toml"
@@ -108,6 +114,75 @@ def test_they_agree_with_the_reference(bundle: Path, model: Path) -> None:
     assert found.passed, str(found)
     assert found.equal == found.outputs == 3
     assert found.self_test == "passed"
+
+
+def convolutions_with_a_state(path: Path) -> Path:
+    """Two int8 convolutions, between which a state is added to what the next frame adds."""
+    random, node = np.random.default_rng(1), helper.make_node
+    constants = {
+        "weights": random.integers(-100, 100, (16, 16, 3, 3)).astype(np.int8),
+        "biases": random.integers(-500, 500, 16).astype(np.int32),
+        "zero": np.int8(0),
+        "zero32": np.int32(0),
+    }
+    scales = {"fine": 0.05, "coarse": 0.1, "weight": 0.01, "first": 0.0005, "second": 0.001}
+    arrays = {**constants, **{name: np.float32(scale) for name, scale in scales.items()}}
+
+    def read(name: str, scale: str, zero: str = "zero") -> onnx.NodeProto:
+        return node("DequantizeLinear", [name, scale, zero], [f"{name}.{scale}"])
+
+    def written(name: str, result: str) -> onnx.NodeProto:
+        return node("QuantizeLinear", [name, "coarse", "zero"], [result])
+
+    def convolution(x: str, biases: str, result: str) -> onnx.NodeProto:
+        return node("Conv", [x, "weights.weight", biases], [result], pads=[1, 1, 1, 1])
+
+    nodes = [
+        read("weights", "weight"),
+        read("biases", "first", "zero32"),
+        read("biases", "second", "zero32"),
+        read("x", "fine"),
+        convolution("x.fine", "biases.first", "c"),
+        written("c", "q"),
+        read("q", "coarse"),
+        read("h", "coarse"),
+        node("Add", ["q.coarse", "h.coarse"], ["sum"]),
+        written("sum", "h_out"),
+        read("h_out", "coarse"),
+        convolution("h_out.coarse", "biases.second", "d"),
+        written("d", "y"),
+    ]
+    ends = [
+        helper.make_tensor_value_info(name, TensorProto.INT8, [1, 16, 8, 8])
+        for name in ("x", "h", "y", "h_out")
+    ]
+    weights = [numpy_helper.from_array(np.asarray(array), name) for name, array in arrays.items()]
+    graph = helper.make_graph(nodes, "state", ends[:2], ends[2:], weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), path)
+    return path
+
+
+@pytest.mark.parametrize("states", [False, True])
+def test_frames_in_flight(states: bool, tmp_path: Path, needs_tool: Callable[[str], str]) -> None:
+    """200 frames on three programs, with the bits and the order of single runs on this computer."""
+    needs_tool("qemu-hexagon")
+    request = CompileRequest(model_path=DIGITS, soc=read_soc(SOC), frames="auto")
+    if states:
+        request = evolve(
+            request,
+            model_path=convolutions_with_a_state(tmp_path / "state.onnx"),
+            states={"h": "h_out"},
+            prefer={"*": "dsp_cpu", "conv2d_4": "fpga_conv2d"},
+        )
+    made = compile_model(request)
+    assert made.frames is not None
+    assert made.frames.frames > 1
+    assert {"dsp_cpu", "fpga_conv2d"} <= {choice.instance for choice in made.graph.choices}
+    write_bundle(made.bundle, tmp_path / "bundle")
+    plain = build(tmp_path / "bundle")
+    frames = random_frames(plain, 3)
+    expected = outputs(plain, frames)
+    assert outputs(build(tmp_path / "bundle", rtl=True, firmware=True), frames, "--in-flight") == expected
 
 
 @pytest.mark.long

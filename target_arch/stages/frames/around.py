@@ -149,7 +149,7 @@ class _Around:
         return times[:: -(-len(times) // BEGINS)]
 
     def _near(self, block: TaskBlock) -> Iterator[tuple[int, int, int]]:
-        """What is on the resources and in the memories of a block."""
+        """The work on the resources of a block, and the bytes held in its memories."""
         resources = {self._problem.where[task] for task in block.tasks}
         for (where, _), there in self._busy.items():
             if where in resources:
