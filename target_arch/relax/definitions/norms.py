@@ -45,19 +45,27 @@ def layer_norm(operator: Operator, model: Model) -> Definition:
     rows = prod(given.out.shape) // length
     x = te.placeholder((rows, length), "float32", name="x0")
     scale, offset = (te.placeholder((length,), "float32", name=name) for name in ("x1", "x2"))
-    row, axes = (("row", rows),), (("row", rows), ("k", length))
-    places, again = (te.reduce_axis((0, length), name="k") for _ in range(2))
-    share, epsilon = tirx.const(1 / length, "float32"), tirx.const(given.real("epsilon"), "float32")
-
-    total = stage("total", row, lambda i: te.sum(x[i, places], axis=[places]))
-    mean = stage("mean", row, lambda i: total[i] * share)
-    apart = stage(
-        "apart", row, lambda i: te.sum((x[i, again] - mean[i]) * (x[i, again] - mean[i]), axis=[again])
-    )
-    one = tirx.const(1.0, "float32")
-    inverse = stage("inverse", row, lambda i: one / tirx.sqrt(apart[i] * share + epsilon))
+    mean, inverse = _moments(x, (("k", length),), given.real("epsilon"))
+    axes = (("row", rows), ("k", length))
     out = stage("out", axes, lambda i, k: (x[i, k] - mean[i]) * inverse[i] * scale[k] + offset[k])
     return Definition(arguments=(x, scale, offset, out), schedule=_layer_by_layer)
+
+
+def _moments(x: Any, within: Axes, epsilon: float) -> tuple[Any, Any]:
+    """The mean of each row, which has these axes, and one over the root of its variance plus `epsilon`."""
+    row = (("row", x.shape[0]),)
+    first, second = ([te.reduce_axis((0, extent), name=name) for name, extent in within] for _ in range(2))
+    share = tirx.const(1 / prod(extent for _, extent in within), "float32")
+    total = stage("total", row, lambda i: te.sum(x[(i, *first)], axis=first))
+    mean = stage("mean", row, lambda i: total[i] * share)
+
+    def squared(i: Any) -> Any:
+        less = x[(i, *second)] - mean[i]
+        return te.sum(less * less, axis=second)
+
+    apart, one = stage("apart", row, squared), tirx.const(1.0, "float32")
+    added = tirx.const(epsilon, "float32")
+    return mean, stage("inverse", row, lambda i: one / tirx.sqrt(apart[i] * share + added))
 
 
 def group_norm(operator: Operator, model: Model) -> Definition:
@@ -70,25 +78,13 @@ def group_norm(operator: Operator, model: Model) -> Definition:
     each, rows = channels // groups, images * groups
     x = te.placeholder((rows, each, run), "float32", name="x0")
     scale, offset = (te.placeholder((channels,), "float32", name=name) for name in ("x1", "x2"))
-    row, axes = (("row", rows),), (("row", rows), ("c", each), ("k", run))
-    taken = [(te.reduce_axis((0, each), name="c"), te.reduce_axis((0, run), name="k")) for _ in range(2)]
-    share, epsilon = tirx.const(1 / (each * run), "float32"), tirx.const(given.real("epsilon"), "float32")
-
-    total = stage("total", row, lambda i: te.sum(x[(i, *taken[0])], axis=[*taken[0]]))
-    mean = stage("mean", row, lambda i: total[i] * share)
-
-    def squared(i: Any) -> Any:
-        less = x[(i, *taken[1])] - mean[i]
-        return te.sum(less * less, axis=[*taken[1]])
-
-    apart, one = stage("apart", row, squared), tirx.const(1.0, "float32")
-    inverse = stage("inverse", row, lambda i: one / tirx.sqrt(apart[i] * share + epsilon))
+    mean, inverse = _moments(x, (("c", each), ("k", run)), given.real("epsilon"))
 
     def element(i: Any, c: Any, k: Any) -> Any:
         channel = tirx.floormod(i, groups) * each + c
         return (x[i, c, k] - mean[i]) * inverse[i] * scale[channel] + offset[channel]
 
-    out = stage("out", axes, element)
+    out = stage("out", (("row", rows), ("c", each), ("k", run)), element)
     return Definition(arguments=(x, scale, offset, out), schedule=_layer_by_layer)
 
 
