@@ -8,6 +8,7 @@ import onnx
 from target_arch.diagnostics import refusal
 from target_arch.plan.inputs.cut import ModelCut, OperatorTensors, TensorGraph
 from target_arch.relax.readers.onnx.rewriting.graph import reads, replace
+from target_arch.relax.readers.onnx.rewriting.inference import inferred
 
 
 def cut_onnx(path: Path, model: Any, cut: ModelCut) -> None:
@@ -53,10 +54,10 @@ def _values(model: Any, names: tuple[str, ...]) -> dict[str, Any]:
     if all(_is_known(declared.get(name)) for name in names):
         return declared
     try:
-        inferred = onnx.shape_inference.infer_shapes(model).graph
+        graph = inferred(model).graph
     except (onnx.shape_inference.InferenceError, RuntimeError, ValueError):
         return declared
-    every = (*inferred.value_info, *inferred.output, *inferred.input)
+    every = (*graph.value_info, *graph.output, *graph.input)
     return declared | {value.name: value for value in every if _is_known(value)}
 
 

@@ -14,7 +14,14 @@ from target_arch.relax.ir.errors import model_error
 from target_arch.relax.readers.frontend import HINT, plural
 from target_arch.relax.readers.onnx.rewriting.classical import declare_domains, without_maps
 from target_arch.relax.readers.onnx.rewriting.fused import own_domain
-from target_arch.relax.readers.onnx.rewriting.graph import array_of, opset_of, schema_of
+from target_arch.relax.readers.onnx.rewriting.graph import (
+    ONNX_DOMAINS,
+    array_of,
+    opset_of,
+    replace,
+    schema_of,
+)
+from target_arch.relax.readers.onnx.rewriting.inference import forget_negative
 
 _AGAIN = "copy or export the model again"
 _INPUTS_ONLY = 3
@@ -30,6 +37,7 @@ def loaded(path: Path, data: bytes) -> Any:
     if not model.graph.output:
         empty = "no output" if model.graph.node else "no graph, or one without operators"
         raise model_error("model-damaged", path, f"the model has {empty}", _AGAIN)
+    _ask_once(model)
     own_domain(model)
     declare_domains(model)
     without_maps(model)
@@ -47,8 +55,19 @@ def loaded(path: Path, data: bytes) -> Any:
     except onnx.checker.ValidationError as error:
         raise invalid(path, error) from None
     _check_operands(path, model)
+    forget_negative(model)
     _check_lengths(path, _tensors(model))
     return model
+
+
+def _ask_once(model: Any) -> None:
+    """Leave of the versions of a domain the newest: with two of them, a body is never put in its place."""
+    newest: dict[str, Any] = {}
+    for entry in model.opset_import:
+        domain = "" if entry.domain in ONNX_DOMAINS else entry.domain
+        newest[domain] = max(newest.get(domain, entry), entry, key=lambda each: each.version)
+    if len(newest) < len(model.opset_import):
+        replace(model.opset_import, newest.values())
 
 
 def _check(model: Any) -> None:

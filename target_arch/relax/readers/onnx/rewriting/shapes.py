@@ -10,6 +10,7 @@ import onnx
 from target_arch.plan.inputs.shapes import InputShapes
 from target_arch.relax.ir.errors import model_error
 from target_arch.relax.readers.onnx.rewriting.graph import OnnxGraph
+from target_arch.relax.readers.onnx.rewriting.inference import inferred
 
 MOST_ELEMENTS = 2**31 - 1
 
@@ -46,7 +47,7 @@ def require_types(path: Path, model: Any) -> None:
     beside float32 values.
     """
     try:
-        onnx.shape_inference.infer_shapes(model, check_type=True)
+        inferred(model, check_type=True)
     except _FAILURES as error:
         mixed = _MIXED.search(str(error))
         if mixed is None:
@@ -70,11 +71,11 @@ def _inferred(model: Any) -> Any:
     does not know all results: what reads these waits until they are replaced.
     """
     if any(node.domain == _CLASSICAL for node in model.graph.node):
-        return onnx.shape_inference.infer_shapes(model, data_prop=True)
+        return inferred(model, data_prop=True)
     try:
-        return onnx.shape_inference.infer_shapes(model, strict_mode=True, data_prop=True)
+        return inferred(model, strict_mode=True, data_prop=True)
     except _FAILURES:
-        return onnx.shape_inference.infer_shapes(model, strict_mode=True)
+        return inferred(model, strict_mode=True)
 
 
 def _contradiction(error: Exception) -> str:
