@@ -26,6 +26,7 @@ static ta_status fill_step(ta_runtime *rt, uint32_t number)
 ta_status ta_fill_claimed(ta_runtime *rt)
 {
     ta_status status = TA_OK;
+    rt->filled = NULL;
     for (uint32_t i = 0; i < rt->bundle->step_count && status == TA_OK; i++) {
         const uint32_t kind = rt->bundle->steps[i].kind;
         if (kind != (uint32_t)TA_STEP_FILL && kind != (uint32_t)TA_STEP_LOAD)
@@ -33,6 +34,8 @@ ta_status ta_fill_claimed(ta_runtime *rt)
         if (kind == (uint32_t)TA_STEP_FILL)
             status = fill_step(rt, i);
     }
+    if (status == TA_OK)
+        rt->filled = rt->bundle;
     return status;
 }
 

@@ -91,6 +91,8 @@ ta_status ta_init(ta_runtime *rt, const ta_bundle *bundle, const ta_soc *soc, co
     rt->port = port;
     rt->timeout_us = TA_DEFAULT_TIMEOUT_US;
     rt->run_us = 0;
+    rt->filled = NULL;
+    rt->lost = 0u;
     status = port->open(port, soc, bundle);
     if (status != TA_OK)
         return status;

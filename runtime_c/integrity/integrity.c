@@ -1,6 +1,8 @@
 /* One pass over sealed bytes, in slices. */
 #include "integrity/integrity.h"
 
+#include "core/internal.h"
+
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "the emitted CRCs are those of little-endian tables"
 #endif
@@ -73,6 +75,23 @@ static uint32_t read_on(ta_integrity *in, const ta_seal *seal, uint32_t most)
     return count;
 }
 
+/* Are the residents of a bundle where its fills left them? */
+static int there(const ta_runtime *rt, const ta_bundle *bundle)
+{
+    if (rt->state != (uint32_t)TA_STATE_READY && rt->state != (uint32_t)TA_STATE_RUNNING)
+        return 0;
+    return rt->filled != NULL && (rt->lost == 0u || rt->filled == bundle);
+}
+
+/* The seals that are next; NULL for those of residents that are not there. */
+static const ta_seals *next_seals(const ta_integrity *in)
+{
+    if (in->model < in->count)
+        return in->models[in->model];
+    const ta_residents *const own = &in->residents[in->model - in->count];
+    return there(in->runtime, own->bundle) ? own->seals : NULL;
+}
+
 ta_status ta_integrity_check(ta_integrity *in, uint32_t bytes)
 {
     if (in == NULL || in->models == NULL)
@@ -80,10 +99,12 @@ ta_status ta_integrity_check(ta_integrity *in, uint32_t bytes)
     if (in->status != TA_OK)
         return in->status;
     uint32_t budget = bytes;
-    while (in->model < in->count) {
-        const ta_seals *const own = in->models[in->model];
-        if (in->seal == own->count) {
+    while (in->model < in->count + in->resident_count) {
+        const ta_seals *const own = next_seals(in);
+        if (own == NULL || in->seal == own->count) {
             in->seal = 0u;
+            in->offset = 0u;
+            in->crc = 0u;
             in->model++;
             continue;
         }
@@ -114,10 +135,25 @@ ta_status ta_integrity_init(ta_integrity *in, const ta_seals *const *models, uin
     for (uint32_t i = 0; i < count; i++)
         if (!readable(models[i]))
             return TA_ERROR_ARGUMENT;
-    const ta_integrity fresh = {models, port, count, 0, 0, 0, 0, 0, 0, 0, NULL, TA_OK};
+    const ta_integrity fresh = {models, port, count, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, NULL, TA_OK};
     *in = fresh;
     /* 2^32 bytes or more take several calls for the first pass. */
     while (in->passes == 0u && in->status == TA_OK)
         (void)ta_integrity_check(in, UINT32_MAX);
     return in->status;
+}
+
+ta_status ta_integrity_residents(ta_integrity *in, const ta_runtime *rt, const ta_residents *residents, uint32_t count)
+{
+    if (in == NULL || rt == NULL || residents == NULL)
+        return TA_ERROR_ARGUMENT;
+    if (in->models == NULL)
+        return TA_ERROR_STATE;
+    for (uint32_t i = 0; i < count; i++)
+        if (!readable(residents[i].seals) || residents[i].bundle == NULL)
+            return TA_ERROR_ARGUMENT;
+    in->residents = residents;
+    in->runtime = rt;
+    in->resident_count = count;
+    return TA_OK;
 }

@@ -10,7 +10,7 @@
 #ifndef TARGET_ARCH_INTEGRITY_H
 #define TARGET_ARCH_INTEGRITY_H
 
-#include "target_arch/port.h"
+#include "target_arch/runtime.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -30,12 +30,23 @@ typedef struct ta_seals {
     uint32_t count;
 } ta_seals;
 
+/* Constants that init copies to where they stay: the CRCs, none `linked`, of the bytes in arenas that the host sees. They
+ * are read while they are there: after ta_fill, up to ta_stop or a run that breaks the runtime, and of several models
+ * those alone that no program loaded since may have overwritten. Bytes that the host's cache holds are read from it. */
+typedef struct ta_residents {
+    const ta_seals *seals;
+    const ta_bundle *bundle; /* whose they are */
+} ta_residents;
+
 /* All zero before ta_integrity_init. Fields are for reading. */
 typedef struct ta_integrity {
     const ta_seals *const *models;
     const ta_port *port;
     uint32_t count;
-    uint32_t model;         /* the next byte is in this model, */
+    const ta_residents *residents; /* behind the models; NULL for none */
+    const ta_runtime *runtime;     /* that fills them */
+    uint32_t resident_count;
+    uint32_t model;         /* the next byte is in this model, or in the residents behind all, */
     uint32_t seal;          /* this entry of its seals, */
     uint32_t offset;        /* and has this distance from its start */
     uint32_t crc;           /* of the bytes of the entry before it */
@@ -52,6 +63,12 @@ typedef struct ta_integrity {
  *   TA_ERROR_CORRUPT   bytes do not have their CRC */
 ta_status ta_integrity_init(ta_integrity *integrity, const ta_seals *const *models, uint32_t count,
                             const ta_port *port);
+
+/* Let later passes read residents, too: after ta_integrity_init, before or after they are there. All pointers are kept.
+ *   TA_ERROR_ARGUMENT  NULL, or an entry without a start
+ *   TA_ERROR_STATE     before ta_integrity_init */
+ta_status ta_integrity_residents(ta_integrity *integrity, const ta_runtime *runtime, const ta_residents *residents,
+                                 uint32_t count);
 
 /* Read on, up to `bytes` bytes and no further than the end of a pass, after which the next call begins again.
  *   TA_ERROR_STATE    before ta_integrity_init

@@ -50,6 +50,10 @@ static ta_status bring_up(ta_models *models, const ta_load *load)
     if (load->image != NULL && ta_crc32(load->image, load->image_bytes) != load->image_crc32)
         return TA_ERROR_IMAGE;
     models->programs[load->instance] = NULL;
+    if (held != NULL) {
+        rt->filled = NULL; /* the load may leave anything where residents are */
+        rt->lost = 1u;
+    }
     ta_status status = held != NULL ? rt->port->stop(rt->port, load->instance) : TA_OK;
     if (status == TA_OK && ta_takes_program(rt->soc->instances[load->instance].load_process))
         status = rt->port->load(rt->port, load->instance, load->image, load->image_bytes);
@@ -65,11 +69,12 @@ static ta_status bring_up(ta_models *models, const ta_load *load)
 }
 
 /* Bring up what the current model needs: where an instance has nothing, or with `replace` another program. Then its
- * residents are filled, the first time, and where a new program may have left other bytes in their memories. */
+ * residents are filled, the first time, and where a new program, of this model or of another one since, may have left
+ * other bytes in their memories. */
 static ta_status bring_all_up(ta_models *models, int replace)
 {
     ta_runtime *rt = &models->runtime;
-    int fill = replace ? 0 : 1;
+    int fill = replace == 0 || (rt->lost != 0u && rt->filled != rt->bundle);
     for (uint32_t i = 0; is_load(rt->bundle, i); i++) {
         const ta_load *load = load_of(rt->bundle, i);
         const ta_load *held = models->programs[load->instance];

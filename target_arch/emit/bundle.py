@@ -29,10 +29,12 @@ from target_arch.emit.model.naming import (
     bundle_symbol,
     frames_seals_symbol,
     pipeline_symbol,
+    resident_seals_symbol,
     seals_symbol,
     simulation_symbol,
     soc_symbol,
 )
+from target_arch.emit.model.residents import sealed_residents
 from target_arch.emit.model.source import sources
 from target_arch.emit.model.stand_ins import stand_ins_source
 from target_arch.emit.model.steps import arenas_source, arenas_symbol, frames_source, steps_source
@@ -248,6 +250,9 @@ def _internal_header(
     out.lines(f"extern const ta_pipeline {pipeline_symbol(member)};" for member in with_frames)
     out.lines(f"extern const ta_bundle {pipeline_symbol(member)}_bundle;" for member in with_frames)
     out.lines(f"extern const ta_seals {frames_seals_symbol(member)};" for member in with_frames)
+    with_residents = sealed_residents(inputs, every)
+    residents = [member for member in inputs.members if member.name in with_residents]
+    out.lines(f"extern const ta_seals {resident_seals_symbol(member)};" for member in residents)
     out.line(f"extern const ta_soc {soc_symbol(inputs)};")
     if inputs.port.hosted.simulates:
         out.line(f"extern const ta_simulation {simulation_symbol(inputs)};")

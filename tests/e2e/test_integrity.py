@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from target_arch.pipeline import CompileRequest, compile_model
+from target_arch.plan.resident import Resident
 from target_arch.run.bundles.write import write_bundle
 from target_arch.soc import read_soc
 from tests.e2e.conftest import DIGITS
@@ -56,6 +57,35 @@ int main(void)
 }
 """
 
+FLIP = """\
+#include <stdio.h>
+
+#include <digits_int8.h>
+
+#include "digits_int8_internal.h"
+
+/* Flip a bit of each 61st byte of the residents: all are found by the next pass. */
+int main(void)
+{
+    unsigned found = 0, bytes = 0;
+    for (unsigned i = 0; i < digits_int8_resident_seals.count; i++)
+        for (unsigned at = 0; at < digits_int8_resident_seals.seals[i].bytes; at += 61) {
+            uint8_t *const byte = (uint8_t *)(uintptr_t)digits_int8_resident_seals.seals[i].start + at;
+            if (digits_int8_init(&ta_port_host) != TA_OK || digits_int8_run() != TA_OK)
+                return 1;
+            if (digits_int8_check(0xffffffffu) != TA_OK)
+                return 2;
+            *byte ^= 0x20u;
+            found += digits_int8_check(0xffffffffu) == TA_ERROR_CORRUPT;
+            bytes++;
+            if (digits_int8_stop() != TA_OK)
+                return 3;
+        }
+    printf("%s, %u\\n", found == bytes ? "all" : "some", bytes > 50);
+    return 0;
+}
+"""
+
 INIT = """\
 #include <stdio.h>
 
@@ -94,6 +124,24 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def resident(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of a chip whose DSP memory the host sees."""
+    folder = tmp_path_factory.mktemp("residents")
+    soc, path = folder / "seen.toml", folder / "bundle"
+    text = (Path(__file__).parents[2] / "soc_configs" / "zynq_edge.toml").read_text()
+    head = "[memory.dsp_tcm]"
+    assert head in text
+    soc.write_text(text.replace(head, f"{head}\nbase = 0x3000_0000"))
+    request = CompileRequest(model_path=DIGITS, soc=read_soc(soc), resident=Resident.AUTO)
+    write_bundle(compile_model(request).bundle, path)
+    return path
+
+
+def test_a_flipped_bit_of_a_resident_is_found(resident: Path) -> None:
+    assert ran(resident, FLIP) == "all, 1\n"
+
+
 def ran(folder: Path, program: str) -> str:
     """What a program says that is linked with the bundle."""
     source = folder.parent / "program.c"
@@ -101,7 +149,8 @@ def ran(folder: Path, program: str) -> str:
     library = folder / "build" / "libdigits_int8.a"
     subprocess.run(["make", "-s", f"build/{library.name}"], cwd=folder, check=True)
     made = folder.parent / "program"
-    command = ["cc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-Iinclude", "-Iruntime", str(source)]
+    folders = ("-Iinclude", "-Iruntime", "-Isrc")
+    command = ["cc", "-std=c99", "-Wall", "-Wextra", "-Werror", *folders, str(source)]
     subprocess.run([*command, str(library), "-lm", "-lpthread", "-o", str(made)], cwd=folder, check=True)
     return subprocess.run([made], capture_output=True, text=True, check=True, timeout=60).stdout
 

@@ -103,6 +103,51 @@ static int on(const ta_port *port)
     return 0;
 }
 
+/* Residents are read while they are there, and only then. */
+static int copied(void)
+{
+    static uint8_t one[7] = "seven!", other_one[9] = "nine not";
+    const ta_seal one_seal = {one, 7, by_bits(one, 7), 0}, other_seal = {other_one, 9, by_bits(other_one, 9), 0};
+    const ta_seals one_seals = {&one_seal, 1}, other_seals = {&other_seal, 1}, missing = {NULL, 1};
+    ta_bundle mine = {0}, yours = {0};
+    ta_runtime rt = {0};
+    const ta_residents residents[] = {{&one_seals, &mine}, {&other_seals, &yours}};
+    const ta_residents hollow = {&missing, &mine}, nobodys = {&one_seals, NULL};
+    ta_integrity fresh = {0};
+    REQUIRE(ta_integrity_residents(&fresh, &rt, residents, 2) == TA_ERROR_STATE);
+    REQUIRE(ta_integrity_init(&integrity, models, 3, &software) == TA_OK);
+    REQUIRE(ta_integrity_residents(NULL, &rt, residents, 2) == TA_ERROR_ARGUMENT);
+    REQUIRE(ta_integrity_residents(&integrity, NULL, residents, 2) == TA_ERROR_ARGUMENT);
+    REQUIRE(ta_integrity_residents(&integrity, &rt, NULL, 2) == TA_ERROR_ARGUMENT);
+    REQUIRE(ta_integrity_residents(&integrity, &rt, &hollow, 1) == TA_ERROR_ARGUMENT);
+    REQUIRE(ta_integrity_residents(&integrity, &rt, &nobodys, 1) == TA_ERROR_ARGUMENT);
+    REQUIRE(ta_integrity_residents(&integrity, &rt, residents, 2) == TA_OK);
+    one[3] ^= 4u;
+    other_one[3] ^= 4u;
+    REQUIRE(pass(5) == TA_OK); /* stopped */
+    rt.state = 1;
+    REQUIRE(pass(5) == TA_OK); /* not filled */
+    rt.filled = &yours;
+    rt.state = 2;
+    REQUIRE(pass(5) == TA_OK); /* broken */
+    rt.lost = 1;
+    rt.state = 3;
+    other_one[3] ^= 4u;
+    REQUIRE(pass(5) == TA_OK && pass(UINT32_MAX) == TA_OK); /* the first ones may be gone, the others are right */
+    rt.lost = 0;
+    rt.state = 1;
+    const uint32_t before = integrity.passes;
+    while (integrity.model < 3 || integrity.offset == 0)
+        REQUIRE(ta_integrity_check(&integrity, 1) == TA_OK && integrity.passes == before);
+    rt.filled = NULL; /* they go while the check is in the midst of them */
+    REQUIRE(ta_integrity_check(&integrity, 1) == TA_OK && integrity.passes == before + 1);
+    rt.filled = &mine;
+    REQUIRE(pass(5) == TA_ERROR_CORRUPT && integrity.corrupt == &one_seal);
+    one[3] ^= 4u;
+    printf("ok residents\n");
+    return 0;
+}
+
 static int arguments(void)
 {
     const ta_seals missing = {NULL, 1}, *const absent[] = {&first, NULL}, *const hollow[] = {&missing};
@@ -127,5 +172,5 @@ int main(void)
 {
     paint();
     software.name = "software";
-    return on(&software) != 0 || on(&ta_port_host) != 0 || arguments() != 0;
+    return on(&software) != 0 || on(&ta_port_host) != 0 || copied() != 0 || arguments() != 0;
 }

@@ -15,8 +15,9 @@ const char *failed(const char *condition)
 }
 
 static ta_models models;
-static workload first, second;
+static workload first, second, third;
 static const ta_bundle *const both[] = {&first.bundle, &second.bundle};
+static const ta_bundle *const all[] = {&first.bundle, &second.bundle, &third.bundle};
 static ta_port port;
 static const uint8_t program_a[] = "program a", program_b[] = "program b", common[] = "both", twin[] = "both";
 static const uint8_t *held[INSTANCE_COUNT], *ran[INSTANCE_COUNT];
@@ -119,20 +120,51 @@ static int runs(uint32_t model, const uint8_t *own, uint32_t seed)
            ran[INSTANCE_ADDER_0] == own && ran[INSTANCE_ADDER_1] == common;
 }
 
+static void fill_two(workload *w, const uint8_t *image, uint32_t number)
+{
+    begin(w);
+    w->bundle.arenas = first.arenas;
+    program(w, INSTANCE_ADDER_0, image, sizeof program_a);
+    (void)add_fill(w, TA_TIMELINE_NONE, sram(0), sram(4096 + 64 * number), 64);
+    (void)add_fill(w, TA_TIMELINE_NONE, sram(0), sram(5120 + 64 * number), 64);
+}
+
+/* The first model's program is the third one's, too: what the second one's left where the third has its residents is
+ * filled again, though the third finds its program. */
+static const char *program_of_two(void)
+{
+    static const ta_models none;
+    (void)begin_both(program_b);
+    CHECK(ta_models_stop(&models) == TA_OK);
+    fill_two(&first, program_a, 0);
+    fill_two(&second, program_b, 1);
+    fill_two(&third, program_a, 2);
+    models = none;
+    fills = 0;
+    port.copy = counted_copy;
+    CHECK(ta_models_init(&models, all, 3, &conformance_soc, &port) == TA_OK && fills == 6);
+    CHECK(models.runtime.lost == 0 && models.runtime.filled == &first.bundle);
+    CHECK(ta_models_run(&models, 2) == TA_OK && fills == 6);
+    CHECK(ta_models_run(&models, 1) == TA_OK && fills == 8 && models.runtime.lost == 1);
+    CHECK(ta_models_run(&models, 0) == TA_OK && fills == 10);
+    CHECK(ta_models_run(&models, 2) == TA_OK && fills == 12 && models.runtime.filled == &third.bundle);
+    CHECK(ta_models_run(&models, 2) == TA_OK && fills == 12);
+    load_answers = TA_ERROR_DEVICE;
+    CHECK(ta_models_run(&models, 1) == TA_ERROR_DEVICE && models.runtime.filled == NULL);
+    load_answers = TA_OK;
+    CHECK(ta_models_run(&models, 0) == TA_OK && fills == 14);
+    CHECK(ta_models_stop(&models) == TA_OK);
+    return NULL;
+}
+
 /* A new program may leave anything in the memories of its instance: residents are filled again. */
 static const char *residents(void)
 {
     static const ta_models none;
     (void)begin_both(program_b);
     CHECK(ta_models_stop(&models) == TA_OK);
-    for (uint32_t i = 0; i < 2; i++) {
-        workload *w = i == 0 ? &first : &second;
-        begin(w);
-        w->bundle.arenas = first.arenas;
-        program(w, INSTANCE_ADDER_0, i == 0 ? program_a : program_b, sizeof program_a);
-        (void)add_fill(w, TA_TIMELINE_NONE, sram(0), sram(4096 + 64 * i), 64);
-        (void)add_fill(w, TA_TIMELINE_NONE, sram(0), sram(5120 + 64 * i), 64);
-    }
+    fill_two(&first, program_a, 0);
+    fill_two(&second, program_b, 1);
     fill(0, 64, 5);
     models = none;
     fills = 0;
@@ -245,7 +277,8 @@ int main(void)
                                {"a load fails", a_load_fails},
                                {"init fails", init_fails},
                                {"wrong tables", wrong_tables},
-                               {"residents", residents}};
+                               {"residents", residents},
+                               {"a program of two", program_of_two}};
     int failures = 0;
     for (const char *const *mode = under_test.modes; *mode != NULL; mode++)
         for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++) {

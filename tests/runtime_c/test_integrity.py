@@ -31,4 +31,4 @@ def test_a_flipped_bit_is_found(
     compile_c(compiler, *flags, *sources, "-o", str(program), "-lpthread")
     done = subprocess.run([program], capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.splitlines() == ["ok software", "ok host", "ok arguments"]
+    assert done.stdout.splitlines() == ["ok software", "ok host", "ok residents", "ok arguments"]

@@ -18,7 +18,16 @@ from tests.runtime_c.test_conformance import (
 )
 
 HERE = Path(__file__).parent
-TESTS = ("alternating", "re-entry", "one program", "a load fails", "init fails", "wrong tables", "residents")
+TESTS = (
+    "alternating",
+    "re-entry",
+    "one program",
+    "a load fails",
+    "init fails",
+    "wrong tables",
+    "residents",
+    "a program of two",
+)
 
 
 @pytest.mark.parametrize("compiler", sorted(COMPILERS))

@@ -44,12 +44,14 @@ typedef struct ta_runtime {
     const ta_bundle *bundle;
     const ta_soc *soc;
     const ta_port *port;
-    uint32_t state;       /* 0 stopped, 1 ready, 2 broken: a device or channel had to be cancelled, 3 running */
-    uint32_t failed_step; /* index into bundle->steps, TA_NO_STEP where no step is to blame */
-    uint32_t timeout_us;  /* longest wait for one event; set by ta_init, yours to change after it */
-    uint64_t run_us;      /* how long the last ta_run took; in one, the port's time at its start; 0 without a clock */
-    ta_watch watch;       /* NULL: none. Yours to change between runs; ta_init leaves it */
-    void *watch_context;  /* its first argument */
+    uint32_t state;          /* 0 stopped, 1 ready, 2 broken: a device or channel had to be cancelled, 3 running */
+    uint32_t failed_step;    /* index into bundle->steps, TA_NO_STEP where no step is to blame */
+    uint32_t timeout_us;     /* longest wait for one event; set by ta_init, yours to change after it */
+    uint64_t run_us;         /* how long the last ta_run took; in one, the port's time at its start; 0 without a clock */
+    ta_watch watch;          /* NULL: none. Yours to change between runs; ta_init leaves it */
+    void *watch_context;     /* its first argument */
+    const ta_bundle *filled; /* whose residents were filled last; NULL before, and where they may be gone */
+    uint32_t lost;           /* 1 where those of other bundles may be gone: an instance got another program */
     ta_progress progress[TA_MAX_TIMELINES];
 } ta_runtime;
 

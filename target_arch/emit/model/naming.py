@@ -25,6 +25,11 @@ def frames_seals_symbol(member: Member) -> str:
     return f"{member.stem}_frames_seals"
 
 
+def resident_seals_symbol(member: Member) -> str:
+    """The C name of the `ta_seals` of what a model has resident."""
+    return f"{member.stem}_resident_seals"
+
+
 def pipeline_symbol(member: Member) -> str:
     """The C name of the `ta_pipeline` of a model with frames in flight."""
     return f"{member.stem}_frames"

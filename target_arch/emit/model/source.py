@@ -15,10 +15,12 @@ from target_arch.emit.model.lent import pointee, run_body, run_signature
 from target_arch.emit.model.naming import (
     bundle_symbol,
     frames_seals_symbol,
+    resident_seals_symbol,
     seals_symbol,
     simulation_symbol,
     soc_symbol,
 )
+from target_arch.emit.model.residents import sealed_residents
 from target_arch.emit.model.states import reset_body, reset_signature
 from target_arch.emit.model.steps import abi_guard
 from target_arch.emit.model.weights import EmittedWeights, address_macros, weights_checks, weights_functions
@@ -60,7 +62,9 @@ def sources(
     runtime = _together(inputs) if inputs.several else _alone(inputs)
     inside = tuple(member for member in inputs.members if member.stem == inputs.stem)
     resets = {member.name: _reset(inputs, member, arenas) for member in inputs.members}
-    every = [_of_bundle(inputs, runtime, inside, resets, weights)]
+    sealed = sealed_residents(inputs, arenas)
+    residents = tuple(member for member in inputs.members if member.name in sealed)
+    every = [_of_bundle(inputs, runtime, inside, resets, weights, residents)]
     every += [_of_model(inputs, runtime, member, resets) for member in inputs.members if member not in inside]
     return [(f"src/{each.stem}.c", _text(inputs, each)) for each in every]
 
@@ -100,8 +104,10 @@ def _of_bundle(
     inside: tuple[Member, ...],
     resets: Mapping[str, _Functions],
     weights: Sequence[EmittedWeights],
+    residents: Sequence[Member],
 ) -> _Source:
-    functions = {f"ta_status {inputs.stem}_init(const ta_port *port)": _init(inputs, runtime, weights)}
+    begin = _init(inputs, runtime, weights, len(residents))
+    functions = {f"ta_status {inputs.stem}_init(const ta_port *port)": begin}
     for member in inside:
         functions |= _run(inputs, runtime, member) | resets[member.name] | _frames(member)
     stop = frames.STOP if inputs.has_frames else _returning(runtime.stop)
@@ -121,6 +127,7 @@ def _of_bundle(
             *address_macros(weights),
             *runtime.declarations,
             *_integrity(inputs),
+            *_residents(residents),
             *(("static const char *damaged;",) if weights else ()),
         ),
         functions=functions,
@@ -134,14 +141,19 @@ def _of_model(
     return _Source(stem=member.stem, functions=own)
 
 
-def _init(inputs: EmitInputs, runtime: _Runtime, weights: Sequence[EmittedWeights]) -> tuple[str, ...]:
+def _init(
+    inputs: EmitInputs, runtime: _Runtime, weights: Sequence[EmittedWeights], residents: int
+) -> tuple[str, ...]:
     """After weights were found, and all bytes that have a CRC were read: on a port that simulates, with the
-    simulation that this bundle needs; then the initial values of states.
+    simulation that this bundle needs; then the initial values of states. `residents` are the models of which
+    later passes read what the host sees of them.
     """
     resets = [f"{member.stem}_reset();" for member in inputs.members if member.model.states]
     starts = [f"ta_host_simulate(&{simulation_symbol(inputs)})"] if inputs.port.hosted.simulates else []
     integrity = f"ta_integrity_init(&integrity, seals, {len(_sealed(inputs))}, port)"
-    calls = [*weights_checks(inputs, weights), integrity, *starts, runtime.init, *_fills(inputs)]
+    later = f"ta_integrity_residents(&integrity, &{runtime.value}, residents, {residents})"
+    read = [integrity, later] if residents else [integrity]
+    calls = [*weights_checks(inputs, weights), *read, *starts, runtime.init, *_fills(inputs)]
     begin = [f"ta_status status = {calls[0]};"]
     begin += ["if (status != TA_OK)", f"    {runtime.value}.failed_step = TA_NO_STEP;"]
     for call in calls[1:]:
@@ -165,6 +177,14 @@ def _sealed(inputs: EmitInputs) -> list[str]:
 def _integrity(inputs: EmitInputs) -> tuple[str, ...]:
     sealed = (f"    &{symbol}," for symbol in _sealed(inputs))
     return ("static ta_integrity integrity;", "", "static const ta_seals *const seals[] = {", *sealed, "};")
+
+
+def _residents(members: Sequence[Member]) -> tuple[str, ...]:
+    """The residents of these models; nothing where there are none."""
+    if not members:
+        return ()
+    rows = (f"    {{&{resident_seals_symbol(member)}, &{bundle_symbol(member)}}}," for member in members)
+    return ("", "static const ta_residents residents[] = {", *rows, "};")
 
 
 def _run(inputs: EmitInputs, runtime: _Runtime, member: Member) -> _Functions:

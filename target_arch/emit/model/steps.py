@@ -17,6 +17,7 @@ from target_arch.emit.model.dispatches import dispatch_tables
 from target_arch.emit.model.inputs import EmitInputs, Member
 from target_arch.emit.model.lent import lent_tables
 from target_arch.emit.model.naming import bundle_symbol, describe, frames_seals_symbol, macro, pipeline_symbol
+from target_arch.emit.model.residents import resident_seals
 from target_arch.emit.model.seals import sealed_tables, seals
 from target_arch.emit.text.emitter import Emitter
 from target_arch.emit.text.listing import Listing
@@ -67,6 +68,7 @@ def steps_source(inputs: EmitInputs, member: Member, arenas: Arenas) -> str:
     _head(out, inputs, f"The steps of `{comment(member.name)}` on {inputs.soc.name}.")
     if not inputs.shares_arenas:
         _arena_table(out, inputs, arenas.all, f"static const ta_arena {arenas_symbol(inputs)}")
+        resident_seals(out, inputs, arenas.all)
     _loads(out, inputs, member)
     fixed, linked = step_tables(out, inputs, member, member.lowered.steps, arenas, bundle_symbol(member))
     seals(out, member, arenas.all, fixed, linked, inputs.constants)
@@ -135,6 +137,7 @@ def arenas_source(inputs: EmitInputs, every: Sequence[EmittedArena]) -> str:
     whose = ", all models'" if inputs.several else ""
     _head(out, inputs, f"The arenas of `{comment(inputs.name)}`{whose}.")
     _arena_table(out, inputs, every, f"const ta_arena {arenas_symbol(inputs)}")
+    resident_seals(out, inputs, every)
     return out.text()
 
 

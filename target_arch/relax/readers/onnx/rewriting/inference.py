@@ -1,7 +1,7 @@
 """ONNX's inference of shapes, kept from extents below zero.
 
-Some of ONNX's operators make such an extent of a window that is larger than its image, or of padding that takes
-more away than there is, and a `GatherND` with one among its indices crashes inside of the library.
+Some of ONNX's operators make such an extent of a window that is larger than its image, or of padding that
+takes more away than there is, and a `GatherND` with one among its indices crashes inside of the library.
 """
 
 from collections.abc import Iterator
