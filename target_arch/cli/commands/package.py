@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from target_arch.cli.text.output import data, unwritable
+from target_arch.cli.text.output import data, write_file
 
 
 def package(options: argparse.Namespace) -> int:
@@ -12,9 +12,6 @@ def package(options: argparse.Namespace) -> int:
 
     made = Bundle(directory=options.bundle).packaged(options.layout)
     path: Path = options.output or Path(made.name)
-    try:
-        path.write_bytes(made.content)
-    except OSError as error:
-        raise unwritable(path, error) from error
+    write_file(path, made.content)
     data(str(path))
     return 0

@@ -2,7 +2,7 @@
 
 import argparse
 
-from target_arch.cli.text.output import data, json_data, note, progress, unwritable
+from target_arch.cli.text.output import data, json_data, note, progress, write_file
 
 
 def quantize(options: argparse.Namespace) -> int:
@@ -21,10 +21,7 @@ def quantize(options: argparse.Namespace) -> int:
         backend_dirs=options.backend_dir,
         said=progress,
     )
-    try:
-        options.output.write_bytes(model.content)
-    except OSError as error:
-        raise unwritable(options.output, error) from error
+    write_file(options.output, model.content)
     if options.format == "json":
         json_data(model.to_json())
     else:

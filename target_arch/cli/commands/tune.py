@@ -5,7 +5,7 @@ import shlex
 
 from target_arch.cli.arguments.options import compile_options
 from target_arch.cli.arguments.targets import configured
-from target_arch.cli.text.output import data, json_data, progress, unwritable
+from target_arch.cli.text.output import data, json_data, progress, write_text
 from target_arch.diagnostics import refusal
 from target_arch.plan.tuning import tuning_text
 
@@ -32,10 +32,7 @@ def tune(options: argparse.Namespace) -> int:
         **compile_options(options, chosen),
     )
     if options.output is not None:
-        try:
-            options.output.write_text(tuning_text(report.tuning), encoding="utf-8")
-        except OSError as error:
-            raise unwritable(options.output, error) from error
+        write_text(options.output, tuning_text(report.tuning))
     if options.format == "json":
         json_data(report.to_json())
     else:

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -137,11 +138,32 @@ def as_json(diagnostics: Iterable[Diagnostic]) -> list[PrintedDiagnostic]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file. DiagnosticError where that cannot be done."""
+    """Write a file, as `write_file` does."""
+    write_file(path, text.encode())
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Write a file in one step: whoever looks, also after the death of this process, finds the old content or
+    the new one. A device or pipe is written to. DiagnosticError where that cannot be done.
+    """
     try:
-        path.write_text(text, encoding="utf-8")
+        if path.exists() and not path.is_file():
+            path.write_bytes(content)
+        else:
+            _exchange(path.resolve(), content)
     except OSError as error:
         raise unwritable(path, error) from error
+
+
+def _exchange(path: Path, content: bytes) -> None:
+    draft = path.with_name(f".{path.name[:200]}.{os.getpid()}")
+    try:
+        draft.write_bytes(content)
+        if path.exists():
+            shutil.copymode(path, draft)
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def unwritable(path: Path, error: OSError) -> DiagnosticError:
