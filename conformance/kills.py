@@ -4,8 +4,8 @@
 
 Processes write what commands write, over and over, each time in place of what is there: `compile` two bundles
 of the example model in turn, into a folder of bundles alone and into one with files of the user; `package`
-its two layouts. Each is killed (SIGKILL) after 5 to 300 ms. Afterwards a reader has to find a whole bundle of the
-two, every file of the user, and whole archives. A folder with files of the user may say instead that a
+its two layouts. Each is killed (SIGKILL) after 5 to 300 ms. Afterwards a reader has to find a whole bundle of
+the two, every file of the user, and whole archives. A folder with files of the user may say instead that a
 `compile` was interrupted; then the next one has to repair it. Exit code 1 for anything else.
 """
 

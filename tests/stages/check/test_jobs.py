@@ -104,9 +104,83 @@ def slot(task: int, start: int, first: int, past: int, due: int = 0) -> TableSlo
     [
         ((slot(0, 0, 0, 1), slot(1, 2, 0, 2), slot(0, 4, 1, 2), slot(2, 6, 0, 2)), ["model b: overlaps `a`"]),
         ((slot(0, 0, 0, 2), slot(1, 2, 0, 2), slot(0, 4, 0, 2, due=4), slot(2, 6, 0, 2)), []),
+        ((slot(2, 0, 0, 2), slot(1, 2, 0, 2), slot(2, 4, 0, 2, due=4), slot(0, 6, 0, 2)), []),
         ((slot(2, 0, 0, 1), slot(1, 2, 0, 2), slot(2, 4, 1, 2), slot(0, 6, 0, 2)), ["model c: overlaps `b`"]),
     ],
 )
 def test_a_table_says_whose_jobs_are_open(slots: tuple[TableSlot, ...], said: list[str]) -> None:
     found = overlaps(pools(frozenset()), timed(0, 0, 0, slots=slots))
     assert found == [f"{each} in pool `{memory}`" for each in said for memory in ("sram", "tcm")]
+
+
+def test_a_model_listed_first_may_be_the_one_that_interrupts() -> None:
+    made = pools(frozenset((frozenset(("a", "c")),)))
+    assert overlaps(made, timed(2, 2, 1)) == ["model c: overlaps `b` in pool `tcm`"]
+
+
+@pytest.mark.parametrize(("low", "high"), [("npu", ""), ("", "npu")])
+def test_a_job_in_one_go_meets_none_only_where_the_host_waits(low: str, high: str) -> None:
+    """A single step of the lower priority, and of the higher one two, of which the second is elsewhere."""
+    jobs = timed(1, 1, 2, steps=1)
+    first, second, third = jobs.tasks
+    there = (TaskWork(takes=1), TaskWork(takes=1, timeline=high)) if high else third.steps
+    tasks = (first, evolve(second, steps=(TaskWork(takes=1, timeline=low),)), evolve(third, steps=there))
+    made = pools(frozenset((frozenset(("a", "c")),)))
+    assert overlaps(made, evolve(jobs, tasks=tasks)) == ["model c: overlaps `b` in pool `tcm`"]
+
+
+def test_the_second_job_of_a_table_is_open_too() -> None:
+    """The first model has jobs of one slot, and of two with the other model's slot between them."""
+    slots = (
+        slot(1, 0, 0, 2),
+        slot(0, 2, 0, 2),
+        slot(0, 4, 0, 1, due=4),
+        slot(2, 6, 0, 2),
+        slot(0, 8, 1, 2, due=4),
+    )
+    found = overlaps(pools(frozenset()), timed(0, 0, 0, slots=slots))
+    assert found == [f"model c: overlaps `a` in pool `{memory}`" for memory in ("sram", "tcm")]
+
+
+def parts(*buffers: tuple[int, int], memory: str = "sram") -> MemoryPlan:
+    """Activations, each from an offset on so many bytes; one more far behind, in another memory."""
+    made = [
+        Buffer(name=f"x{at}", kind="activation", memory=memory, bytes=size, alignment=1, first=0, last=1)
+        for at, (_, size) in enumerate(buffers)
+    ]
+    other = Buffer(name="o", kind="local", memory="tcm", bytes=64, alignment=1, first=0, last=1)
+    offsets = {buffer.name: offset for buffer, (offset, _) in zip(made, buffers, strict=True)}
+    return MemoryPlan(buffers=(*made, other), offsets={**offsets, "o": 4096}, peaks={})
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "offsets", "shared"),
+    [
+        (parts((64, 32), (0, 8)), parts((0, 8)), (0, 64), True),
+        (parts((64, 32), (0, 8)), parts((0, 8)), (0, 96), False),
+        (parts((0, 8), (64, 32)), parts((0, 8)), (0, 64), True),
+        (parts((0, 33)), parts((0, 8)), (0, 32), True),
+        (parts((0, 33)), parts((0, 8)), (0, 33), True),
+        (parts((0, 33)), parts((0, 8)), (0, 64), False),
+        (parts((0, 96)), parts(), (0, 32), False),
+        (parts(), parts((0, 96)), (32, 0), False),
+        (parts((0, 96)), parts(), (32, 32), False),
+    ],
+)
+def test_bytes_and_lines_in_common(
+    one: MemoryPlan, other: MemoryPlan, offsets: tuple[int, int], shared: bool
+) -> None:
+    """Lines of 32 bytes; what has no bytes in a pool shares none, wherever its part begins."""
+    made = pools(frozenset())
+    (sram,) = (pool for pool in made.pools if pool.memory == "sram")
+    pair = ModelPools(
+        models=("a", "b"), arenas=Sharing.SHARED, pools=(evolve(sram, peaks=(0, 0), offsets=offsets),)
+    )
+    chip = evolve(soc(), memories=tuple(evolve(m, cached=True, cache_line=32) for m in soc().memories))
+    jobs = timed(1, 2, 3)
+    try:
+        check_jobs(chip, pair, {"a": one, "b": other}, jobs)
+    except CheckError:
+        assert shared
+    else:
+        assert not shared

@@ -162,3 +162,24 @@ def test_a_slot_may_touch_what_limits_it() -> None:
     assert said(later, offset=20) == (
         "slot 1: error: begins before the slot before it has ended [bad-table]\n\n" + f"slot 1: {SHORT}"
     )
+
+
+def test_a_job_that_is_not_there_at_all() -> None:
+    missing = "model m: error: the job of {} s does not have each step once [bad-table]"
+    assert said([]) == missing.format("0")
+    assert said([], offset=250) == missing.format("2.5e-10")
+
+
+def test_a_job_whose_steps_are_in_no_order() -> None:
+    """One after the other in time, and a later one among the first."""
+    missing = "model m: error: the job of 0 s does not have each step once [bad-table]"
+    assert said([slot(0, 60, 0, 9), slot(60, 99, 8, 10)]) == missing
+    assert said([slot(0, 60, 0, 8), slot(60, 99, 9, 10)]) == missing
+
+
+def test_of_a_job_in_two_slots_the_last_one_is_late_and_the_first_one_early() -> None:
+    late = "slot 1: error: ends after the deadline of its job [bad-table]"
+    assert said([slot(0, 44, past=3), slot(44, 61, 3)], deadline=60) == late
+    assert said([slot(0, 44, past=3), slot(44, 60, 3)], deadline=60) == ""
+    early = "slot 0: error: begins before its job is released [bad-table]"
+    assert said([slot(2, 46, past=3), slot(46, 62, 3)], jitter=3) == early
