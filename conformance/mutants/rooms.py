@@ -64,7 +64,9 @@ ROOMS = {
         files=DIVISION,
         tests=(
             "tests/stages/check/meaning/test_division.py",
+            "tests/stages/check/meaning/test_division_axes.py",
             "tests/stages/check/meaning/test_division_faults.py",
+            "tests/stages/check/meaning/test_division_forms.py",
         ),
     ),
     "workloads": Room(
