@@ -143,8 +143,8 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Write a file in one step: whoever looks, also after the death of this process, finds the old content or
-    the new one. A device or pipe is written to. DiagnosticError where that cannot be done.
+    """Write a file in one step: its place has the old content or the new one at every moment, also after the
+    death of this process. A device or pipe is written to. DiagnosticError where that cannot be done.
     """
     try:
         if path.exists() and not path.is_file():

@@ -12,7 +12,7 @@ from target_arch.plan.kernels import Slice
 from target_arch.plan.steps import Fill
 
 Runs = Mapping[tuple[int, int], bytes]
-"""Bytes that lie one behind the other, by the number of an arena and the offset of the first."""
+"""Bytes one behind the other, by the number of an arena and the offset of the first."""
 
 
 def sealed_residents(inputs: EmitInputs, every: Sequence[EmittedArena]) -> Mapping[str, Runs]:
@@ -54,7 +54,7 @@ def _runs(inputs: EmitInputs, member: Member, every: Sequence[EmittedArena]) -> 
 
 
 def _contents(member: Member) -> Mapping[str, tuple[bytearray, list[tuple[int, int]]]]:
-    """What the fills leave in each resident, one after the other, and where: the first byte of a run, and the
+    """Bytes of each resident after all fills, and where they were filled: the first byte of a run, and the
     first one behind it.
     """
     buffers = {buffer.name: buffer for buffer in member.lowered.memory.buffers}
