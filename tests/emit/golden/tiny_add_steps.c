@@ -4,7 +4,7 @@
 
 #include "tiny_add_internal.h"
 
-#if TINY_ABI_HASH != 0x64030e5786dfb934ULL
+#if TINY_ABI_HASH != 0x33fd82c9ce670647ULL
 #error "tiny_soc.h is the header of another description of the SoC"
 #endif
 

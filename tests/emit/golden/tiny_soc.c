@@ -3,7 +3,7 @@
 #include <tiny_soc.h>
 #include "target_arch/driver.h"
 
-#if TINY_ABI_HASH != 0x64030e5786dfb934ULL
+#if TINY_ABI_HASH != 0x33fd82c9ce670647ULL
 #error "tiny_soc.h is the header of another description of the SoC"
 #endif
 
@@ -44,7 +44,7 @@ const ta_soc tiny_add_soc_table = {
 #include <tiny_soc.h>
 #include "ports/host/simulator.h"
 
-#if TINY_ABI_HASH != 0x64030e5786dfb934ULL
+#if TINY_ABI_HASH != 0x33fd82c9ce670647ULL
 #error "tiny_soc.h is the header of another description of the SoC"
 #endif
 

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#define CORSTONE_U55_ABI_HASH UINT64_C(0x39d1ef2502aeafef)
+#define CORSTONE_U55_ABI_HASH UINT64_C(0xcff7ae7a2ef7597c)
 
 enum corstone_u55_target_arch {
     CORSTONE_U55_TARGET_ARCH_HOST_CPU = 0,

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#define MCU_M55_ABI_HASH UINT64_C(0x5df5fbcf3aa66055)
+#define MCU_M55_ABI_HASH UINT64_C(0xe9a5cf6047e77ae7)
 
 enum mcu_m55_target_arch {
     MCU_M55_TARGET_ARCH_HOST_CPU = 0,

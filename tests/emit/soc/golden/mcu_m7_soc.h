@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#define MCU_M7_ABI_HASH UINT64_C(0x483d32189a041a65)
+#define MCU_M7_ABI_HASH UINT64_C(0x2762f554e87aec17)
 
 enum mcu_m7_target_arch {
     MCU_M7_TARGET_ARCH_HOST_CPU = 0,

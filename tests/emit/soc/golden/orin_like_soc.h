@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#define ORIN_LIKE_ABI_HASH UINT64_C(0x81b3138a8b3a1f1a)
+#define ORIN_LIKE_ABI_HASH UINT64_C(0x8fede7d99bce91c1)
 
 enum orin_like_target_arch {
     ORIN_LIKE_TARGET_ARCH_HOST_CPU = 0,

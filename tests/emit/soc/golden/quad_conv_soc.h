@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#define QUAD_CONV_ABI_HASH UINT64_C(0x5daab77c02ae48e4)
+#define QUAD_CONV_ABI_HASH UINT64_C(0xc8292f9b1915a1fd)
 
 enum quad_conv_target_arch {
     QUAD_CONV_TARGET_ARCH_HOST_CPU = 0,

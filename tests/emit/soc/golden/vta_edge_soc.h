@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#define VTA_EDGE_ABI_HASH UINT64_C(0x4b2bac980a73865e)
+#define VTA_EDGE_ABI_HASH UINT64_C(0x5c9369a90a0faecf)
 
 enum vta_edge_target_arch {
     VTA_EDGE_TARGET_ARCH_HOST_CPU = 0,

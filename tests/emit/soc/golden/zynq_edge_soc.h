@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#define ZYNQ_EDGE_ABI_HASH UINT64_C(0xf6ea871a720a3bfc)
+#define ZYNQ_EDGE_ABI_HASH UINT64_C(0x90a1ef6447e2be35)
 
 enum zynq_edge_target_arch {
     ZYNQ_EDGE_TARGET_ARCH_HOST_CPU = 0,
