@@ -81,6 +81,7 @@ ROOMS = {
             "tests/stages/regions/test_channels.py",
             "tests/stages/regions/test_patches.py",
             "tests/stages/regions/test_rows.py",
+            "tests/stages/regions/test_two_of_each.py",
         ),
     ),
     "ledger": Room(
