@@ -207,12 +207,48 @@ def _conv2d_transpose(operator: Operator, operands: list[Array]) -> Array:
     return result[:, top : reach[0] - bottom, left : reach[1] - last] + bias
 
 
+def _recurrent(operator: Operator, operands: list[Array]) -> Array:
+    """States of all steps, the last ones, and of an LSTM the last memories."""
+    x, *starts, w, r, bias = operands
+    steps, (directions, _, hidden), lstm = len(x), r.shape, operator.attributes["operator"] == "lstm"
+    out = np.zeros((steps + 1 + lstm, directions, x.shape[1], hidden))
+    for direction in range(directions):
+        state, memory = ([start[direction] for start in starts] + [np.zeros(out.shape[2:])] * 2)[:2]
+        backwards = operator.attributes["backwards"] or direction
+        for time in range(steps)[:: -1 if backwards else 1]:
+            halves = np.split(bias[direction], 2)
+            sums = [x[time] @ w[direction].T + halves[0], state @ r[direction].T + halves[1]]
+            state, memory = _recurrent_step(operator, sums, state, memory, r[direction], bias[direction])
+            out[time, direction] = state
+        out[steps:, direction] = [state, memory][: len(out) - steps]
+    return out
+
+
+def _recurrent_step(
+    operator: Operator, sums: list[Array], state: Array, memory: Array, r: Array, bias: Array
+) -> tuple[Array, Array]:
+    """State and memory after a step, from the sums of what enters and of the states."""
+    name, hidden = operator.attributes["operator"], state.shape[1]
+    if name == "rnn":
+        return np.tanh(sums[0] + sums[1]), memory
+    entering, held = (np.split(each, each.shape[1] // hidden, axis=1) for each in sums)
+    gates = [1 / (1 + np.exp(-a - b)) for a, b in zip(entering, held, strict=True)]
+    if name == "lstm":
+        memory = gates[2] * memory + gates[0] * np.tanh(entering[3] + held[3])
+        return gates[1] * np.tanh(memory), memory
+    part = gates[1] * held[2]
+    if not operator.attributes["linear"]:
+        part = (gates[1] * state) @ r[2 * hidden :].T + bias[-hidden:]
+    return (1 - gates[0]) * np.tanh(entering[2] + part) + gates[0] * state, memory
+
+
 _KINDS: dict[str, Callable[[Operator, list[Array]], Array]] = {
     "conv2d": _conv2d,
     "conv2d_transpose": _conv2d_transpose,
     "depthwise_conv2d": _depthwise,
     "dense": _dense,
     "normalize": _normalized,
+    "recurrent": _recurrent,
     "matmul": lambda _, operands: operands[0] @ operands[1],
     "add": lambda _, operands: operands[0] + operands[1],
     "sub": lambda _, operands: operands[0] - operands[1],

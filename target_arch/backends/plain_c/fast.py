@@ -20,6 +20,7 @@ from target_arch.backends.plain_c.kernels import (
     real_functions,
     real_matmul,
     real_norms,
+    real_recurrent,
     reals,
     sums,
 )
@@ -36,6 +37,7 @@ _UNWEIGHTED: Mapping[Driver | None, Callable[[Operator, Model], Made]] = {
     Driver.REAL_FUNCTION: real_functions.made,
     Driver.REAL_MATMUL: real_matmul.made,
     Driver.REAL_NORM: real_norms.made,
+    Driver.REAL_RECURRENT: real_recurrent.made,
     Driver.MATMUL: matmul.made,
     Driver.CONVERSION: conversions.made,
     Driver.SUM: places.made,

@@ -345,7 +345,14 @@ class OperatorKind(StrEnum):
     GATHER = "gather", evolve(_FAMILY, structure=Structure.INDEXED)
     SCATTER = "scatter", evolve(_FAMILY, structure=Structure.INDEXED)
     SCAN = "scan", evolve(_CALLED, structure=Structure.SEQUENCE)
-    RECURRENT = "recurrent", evolve(_CALLED, structure=Structure.SEQUENCE)
+    RECURRENT = (
+        "recurrent",
+        evolve(
+            _FAMILY,
+            attributes=(*_FAMILY.attributes, Role(name=MACS_PER_OUTPUT, meaning="(how many are summed)")),
+            structure=Structure.SEQUENCE,
+        ),
+    )
     TREES = "trees", evolve(_CALLED, structure=Structure.WALKED)
     PRODUCTS = (
         "products",

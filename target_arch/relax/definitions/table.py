@@ -6,7 +6,7 @@ from types import MappingProxyType
 from target_arch.plan.model import Attribute, Model, Operator
 from target_arch.plan.operators.facts import DEFINITION_NAME
 from target_arch.plan.operators.kinds import OperatorKind
-from target_arch.relax.definitions import matrices, movement, norms, pairs, reductions, resize
+from target_arch.relax.definitions import matrices, movement, norms, pairs, recurrent, reductions, resize
 from target_arch.relax.te.definition import Definition
 
 Define = Callable[[Operator, Model], Definition]
@@ -22,8 +22,18 @@ OF_KIND: Mapping[OperatorKind, Mapping[str, Define]] = MappingProxyType(
         OperatorKind.GATHER: movement.TAKEN,
         OperatorKind.SCATTER: movement.UPDATED,
         OperatorKind.PRODUCTS: matrices.DEFINITIONS,
+        OperatorKind.RECURRENT: recurrent.DEFINITIONS,
     }
 )
+_COUNTED: Mapping[OperatorKind, Callable[[Sequence[tuple[int, ...]], Mapping[str, Attribute]], int]] = (
+    MappingProxyType(
+        {
+            OperatorKind.PRODUCTS: matrices.macs_per_output,
+            OperatorKind.RECURRENT: recurrent.macs_per_output,
+        }
+    )
+)
+"""The products of each output, of kinds whose definitions sum some."""
 KINDS: Mapping[str, OperatorKind] = MappingProxyType(
     {name: kind for kind, definitions in OF_KIND.items() for name in definitions}
 )
@@ -42,4 +52,9 @@ def macs_per_output(name: str, shapes: Sequence[tuple[int, ...]], attributes: Ma
     """Multiply-accumulates of each output element of a definition; 0 where it sums no products. `shapes` are
     those of the operands.
     """
-    return matrices.macs_per_output(shapes, attributes) if name in matrices.DEFINITIONS else 0
+    of_kind = {
+        OperatorKind.PRODUCTS: matrices.macs_per_output,
+        OperatorKind.RECURRENT: recurrent.macs_per_output,
+    }
+    counted = of_kind.get(KINDS[name])
+    return 0 if counted is None else counted(shapes, attributes)

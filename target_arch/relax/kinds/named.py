@@ -22,7 +22,6 @@ _CALLED = (
     OperatorKind.POOLING,
     OperatorKind.REARRANGE,
     OperatorKind.SCAN,
-    OperatorKind.RECURRENT,
     OperatorKind.TREES,
 )
 

@@ -13,9 +13,10 @@ from attrs import evolve, field, frozen
 from tvm import tirx
 from tvm.script.ir_builder import tirx as ib
 
+from target_arch.relax.loops.recurrent import RecurrentKernel, Step
 from target_arch.relax.onnx_operators.node import Converter, Node, converter
 from target_arch.relax.onnx_operators.rationals import logistic, tanh
-from target_arch.relax.onnx_operators.recurrent import LSTM_ATTRIBUTES, RecurrentForm, RecurrentKernel, lstm
+from target_arch.relax.onnx_operators.recurrent import LSTM_ATTRIBUTES, RecurrentForm, lstm
 from target_arch.relax.site import Array, NotConverted, constant, local, zero
 
 _FLOAT = "float32"
@@ -84,7 +85,7 @@ class DynamicKernel(RecurrentKernel):
     def _new_row(self) -> Any:
         return local("row", (max(self.cell.inputs, self.cell.hidden),), "int16")
 
-    def run(self, direction: int, step: Callable[[RecurrentKernel, int, Any, Any], None]) -> None:
+    def run(self, direction: int, step: Step) -> None:
         """One direction; its inputs have one grid for all steps."""
         x, cell = self.operands["X"], self.cell
         self.entering.find(lambda t, k: x[t, 0, k], cell.steps, cell.inputs)

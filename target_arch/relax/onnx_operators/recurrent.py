@@ -1,27 +1,25 @@
-"""LSTM, GRU and RNN: a loop over time in one function of C, which keeps the state of one step in its scratch.
-
-The equations, the order of gates and the meaning of `sequence_lens` are those of ONNX's definition. One
-direction after the other is computed, every step for each sequence of the batch.
+"""LSTM, GRU and RNN: a named operator where the functions are the usual ones and weights are constants, else
+loops in one function of C.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 from attrs import field, frozen
 from tvm import relax, tirx
-from tvm.script.ir_builder import tirx as ib
+from tvm.ir import GenericConst
 
+from target_arch.plan.operators.facts import Arithmetic
+from target_arch.relax.definitions.recurrent import ATTRIBUTES
+from target_arch.relax.ir.defined import defined_call
+from target_arch.relax.loops import recurrent
+from target_arch.relax.loops.recurrent import FLOAT, Activation, RecurrentCell, RecurrentKernel, real
 from target_arch.relax.onnx_operators.node import Converter, Node, converter
-from target_arch.relax.site import NotConverted, local
+from target_arch.relax.site import NotConverted
 
-_FLOAT = "float32"
-Activation = Callable[[Any], Any]
 NO_FUNCTIONS: Mapping[str, Activation] = MappingProxyType({})
-
-
-def _number(value: float) -> Any:
-    return tirx.const(value, _FLOAT)
 
 
 def _activation(
@@ -30,14 +28,14 @@ def _activation(
     """A function by its name in ONNX, of the form's `own` first. Raises NotConverted for one that is not
     known.
     """
-    one, none = _number(1.0), _number(0.0)
+    one, none = real(1.0), real(0.0)
 
     def given(value: float | None, otherwise: float) -> Any:
-        return _number(otherwise if value is None else value)
+        return real(otherwise if value is None else value)
 
     known: Mapping[str, Activation] = {
         "tanh": tirx.tanh,
-        "sigmoid": lambda x: one / (one + tirx.exp(-x)),
+        "sigmoid": recurrent.sigmoid,
         "relu": lambda x: tirx.max(x, none),
         "affine": lambda x: given(alpha, 1.0) * x + given(beta, 0.0),
         "leakyrelu": lambda x: tirx.Select(x < none, given(alpha, 0.01) * x, x),
@@ -54,37 +52,6 @@ def _activation(
     return known[name.lower()]
 
 
-@frozen(kw_only=True, eq=False)
-class RecurrentCell:
-    """A recurrent operator: its sizes, its functions and its operands in the order of a kernel.
-
-    `optional` says which of the operands that may be left out are there.
-    """
-
-    steps: int
-    batch: int
-    inputs: int
-    hidden: int
-    gates: int
-    directions: int
-    direction: str
-    functions: tuple[tuple[Activation, ...], ...]
-    clip: float
-    given: frozenset[str]
-    batch_first: bool
-
-    def time(self, direction: int, step: Any, length: Any) -> Any:
-        """The step of the sequence that is read and written in a turn of the loop."""
-        backwards = self.direction == "reverse" or direction == 1
-        return length - 1 - step if backwards else step
-
-    def clipped(self, value: Any) -> Any:
-        """A sum of a gate within the limits of the attribute `clip`."""
-        if self.clip <= 0.0:
-            return value
-        return tirx.max(tirx.min(value, _number(self.clip)), _number(-self.clip))
-
-
 _OPTIONAL = ("B", "sequence_lens", "initial_h", "initial_c", "P")
 
 
@@ -94,7 +61,7 @@ def _cell(
     batch_first = bool(node.integer("layout", 0))
     first, second, inputs = node.shape(0)
     directions, hidden = node.shape(2)[0], node.shape(2)[2]
-    if node.dtype(0) != _FLOAT:
+    if node.dtype(0) != FLOAT:
         raise NotConverted(f"its elements are {node.dtype(0)}")
     names = [
         str(each.decode() if isinstance(each, bytes) else each)
@@ -126,81 +93,6 @@ def _cell(
 
 
 @frozen(kw_only=True, eq=False)
-class RecurrentKernel:
-    """The buffers of a kernel. `state` and `memory` are [batch, hidden], `sums` [gates, hidden] of a step."""
-
-    cell: RecurrentCell
-    operands: Mapping[str, Any]
-    out: Any
-    state: Any
-    memory: Any
-    sums: Any
-
-    def run(self, direction: int, step: Callable[["RecurrentKernel", int, Any, Any], None]) -> None:
-        """One direction: initial states, and `step` for each turn and sequence; states leave at the end."""
-        cell = self.cell
-        with ib.grid(cell.batch, cell.hidden) as (b, j):
-            for name, buffer in (("initial_h", self.state), ("initial_c", self.memory)):
-                value = self.operands[name][direction, b, j] if name in cell.given else _number(0.0)
-                ib.buffer_store(buffer, value, [b, j])
-        if "sequence_lens" in cell.given:
-            with ib.grid(cell.steps, cell.batch, cell.hidden) as (t, b, j):
-                ib.buffer_store(self.out, _number(0.0), [t, direction, b, j])
-        with ib.grid(cell.steps, cell.batch) as (turn, b):
-            length = self.operands["sequence_lens"][b] if "sequence_lens" in cell.given else cell.steps
-            if "sequence_lens" in cell.given:
-                with ib.If(turn < length), ib.Then():
-                    self._turn(direction, cell.time(direction, turn, length), b, step)
-            else:
-                self._turn(direction, cell.time(direction, turn, length), b, step)
-        with ib.grid(cell.batch, cell.hidden) as (b, j):
-            ib.buffer_store(self.out, self.state[b, j], [cell.steps, direction, b, j])
-            ib.buffer_store(self.out, self.memory[b, j], [cell.steps + 1, direction, b, j])
-
-    def _turn(
-        self, direction: int, time: Any, b: Any, step: Callable[["RecurrentKernel", int, Any, Any], None]
-    ) -> None:
-        step(self, direction, time, b)
-        with ib.serial(0, self.cell.hidden) as j:
-            ib.buffer_store(self.out, self.state[b, j], [time, direction, b, j])
-
-    def add(self, direction: int, time: Any, b: Any, first: int, count: int) -> None:
-        """The sums of gates from `first` on: input and state times their weights, and both biases."""
-        self.begin(direction, first, count, half=0)
-        self.add_inputs(direction, time, b, first, count)
-        self.begin(direction, first, count, half=1)
-        self.add_states(direction, b, first, count, self.state)
-
-    def begin(self, direction: int, first: int, count: int, *, half: int) -> None:
-        """The bias of the inputs (`half` 0), which starts a sum, or of the states (1)."""
-        cell = self.cell
-        with ib.grid(count, cell.hidden) as (g, j):
-            place = (g + first) * cell.hidden + j
-            value = _number(0.0)
-            if "B" in cell.given:
-                value = self.operands["B"][direction, half * cell.gates * cell.hidden + place]
-            before = self.sums[g + first, j] + value if half else value
-            ib.buffer_store(self.sums, before, [g + first, j])
-
-    def add_inputs(self, direction: int, time: Any, b: Any, first: int, count: int) -> None:
-        """Inputs times weights."""
-        cell = self.cell
-        with ib.grid(count, cell.hidden, cell.inputs) as (g, j, k):
-            product = (
-                self.operands["X"][time, b, k]
-                * self.operands["W"][direction, (g + first) * cell.hidden + j, k]
-            )
-            ib.buffer_store(self.sums, self.sums[g + first, j] + product, [g + first, j])
-
-    def add_states(self, direction: int, b: Any, first: int, count: int, states: Any) -> None:
-        """States times weights."""
-        cell = self.cell
-        with ib.grid(count, cell.hidden, cell.hidden) as (g, j, k):
-            product = states[b, k] * self.operands["R"][direction, (g + first) * cell.hidden + j, k]
-            ib.buffer_store(self.sums, self.sums[g + first, j] + product, [g + first, j])
-
-
-@frozen(kw_only=True, eq=False)
 class RecurrentForm:
     """How a kernel is made, the operands that it reads beside those of ONNX's operator, and functions that it
     computes in its own way, by their names in lower case.
@@ -214,146 +106,100 @@ class RecurrentForm:
 _PLAIN = RecurrentForm()
 
 
-def _computed(
-    node: Node,
-    cell: RecurrentCell,
-    step: Callable[[RecurrentKernel, int, Any, Any], None],
-    form: RecurrentForm = _PLAIN,
-) -> tuple[Any, Any, Any]:
-    """The outputs: all states, the last state, the last memory."""
-    operands = {"X": node.operand(0), "W": node.operand(1), "R": node.operand(2), **form.operands}
-    operands |= {name: node.operand(n + 3) for n, name in enumerate(_OPTIONAL) if name in cell.given}
-    if cell.batch_first:
-        operands["X"] = node.emit(relax.op.permute_dims(operands["X"], [1, 0, 2]))
-        for name in ("initial_h", "initial_c"):
-            if name in operands:
-                operands[name] = node.emit(relax.op.permute_dims(operands[name], [1, 0, 2]))
-    shape = (cell.steps + 2, cell.directions, cell.batch, cell.hidden)
+def _computed(node: Node, cell: RecurrentCell, step: recurrent.Step, form: RecurrentForm = _PLAIN) -> Any:
+    """The outputs as the cell shapes them, by loops of this operator's own."""
+    operands = {"X": _entering(node, cell), "W": node.operand(1), "R": node.operand(2), **form.operands}
+    operands |= {name: _started(node, cell, name) for name in _OPTIONAL if name in cell.given}
 
     def body(out: Any, *given: Any) -> None:
-        kernel = form.kernel(
-            cell=cell,
-            operands=dict(zip(operands, given, strict=True)),
-            out=out,
-            state=local("state", (cell.batch, cell.hidden), _FLOAT),
-            memory=local("memory", (cell.batch, cell.hidden), _FLOAT),
-            sums=local("sums", (cell.gates + 1, cell.hidden), _FLOAT),
-        )
-        for direction in range(cell.directions):
-            kernel.run(direction, step)
+        recurrent.write(cell, step, out, dict(zip(operands, given, strict=True)), form.kernel)
 
-    whole = node.written(shape, _FLOAT, body, *operands.values())
+    return node.written(cell.shape, FLOAT, body, *operands.values())
+
+
+def _entering(node: Node, cell: RecurrentCell) -> Any:
+    x = node.operand(0)
+    return node.emit(relax.op.permute_dims(x, [1, 0, 2])) if cell.batch_first else x
+
+
+def _started(node: Node, cell: RecurrentCell, name: str) -> Any:
+    """An operand that may be left out; states of a batch that comes first have their directions first."""
+    value = node.operand(_OPTIONAL.index(name) + 3)
+    if cell.batch_first and name.startswith("initial"):
+        return node.emit(relax.op.permute_dims(value, [1, 0, 2]))
+    return value
+
+
+def _named(node: Node, cell: RecurrentCell, name: str, *, linear: bool = False) -> Any | None:
+    """The same as an operator with that definition, whose kernel computes it; None where it is none."""
+    constants = [node.given(index) for index in (1, 2, 3)]
+    usual = (
+        not {"sequence_lens", "P"} & cell.given
+        and cell.clip <= 0.0
+        and not node.attributes.get("activations")
+    )
+    if not usual or not all(each is None or isinstance(each, GenericConst) for each in constants):
+        return None
+    starts = [each for each in ("initial_h", "initial_c") if each in cell.given and not _zeros(node, each)]
+    stored = any(isinstance(node.operand(_OPTIONAL.index(each) + 3), GenericConst) for each in starts)
+    if stored or len(starts) not in (0, cell.remembers + 1) or isinstance(node.operand(0), GenericConst):
+        return None
+    w, r, bias = constants
+    if bias is None:
+        bias = relax.const(np.zeros((cell.directions, 2 * cell.gates * cell.hidden), FLOAT))
+    operands = (_entering(node, cell), *(_started(node, cell, each) for each in starts), w, r, bias)
+    stated = {"backwards": cell.direction == "reverse", "starts": bool(starts), "linear": linear}
+    attributes = {key: int(stated[key]) for key in ATTRIBUTES}
+    return node.emit(defined_call(name, operands, cell.shape, FLOAT, attributes, Arithmetic.FLOAT))
+
+
+def _zeros(node: Node, name: str) -> bool:
+    """Whether an initial state is what it is where none is given."""
+    value = node.operand(_OPTIONAL.index(name) + 3)
+    return isinstance(value, GenericConst) and not value.value.numpy().any()
+
+
+def _outputs(node: Node, cell: RecurrentCell, whole: Any) -> Any:
+    """All states, the last state, the last memory: as many as are asked for."""
 
     def part(first: int, last: int) -> Any:
         return node.emit(relax.op.strided_slice(whole, [0], [first], [last]))
 
-    rest = (cell.directions, cell.batch, cell.hidden)
-    every = part(0, cell.steps)
-    ends = [node.reshaped(part(cell.steps + n, cell.steps + n + 1), rest) for n in (0, 1)]
+    steps, rest = cell.steps, cell.shape[1:]
+    found = [part(0, steps)]
+    found += [node.reshaped(part(steps + n, steps + n + 1), rest) for n in range(node.outputs - 1)]
     if cell.batch_first:
-        every = node.emit(relax.op.permute_dims(every, [2, 0, 1, 3]))
-        ends = [node.emit(relax.op.permute_dims(end, [1, 0, 2])) for end in ends]
-    return every, ends[0], ends[1]
-
-
-def _outputs(node: Node, found: Sequence[Any]) -> Any:
-    return found[0] if node.outputs == 1 else tuple(found[: node.outputs])
+        orders = [[2, 0, 1, 3], [1, 0, 2], [1, 0, 2]]
+        found = [node.emit(relax.op.permute_dims(*each)) for each in zip(found, orders, strict=False)]
+    return found[0] if node.outputs == 1 else tuple(found)
 
 
 def lstm(node: Node, form: RecurrentForm = _PLAIN) -> Any:
-    """Gates: input, output, forget, cell. `P` are the weights of the memory in the gates. `cell_clip`, which
-    only TFLite has, limits the memory.
-    """
+    """An LSTM. `cell_clip`, which only TFLite has, limits the memory."""
     cell = _cell(node, 4, ("Sigmoid", "Tanh", "Tanh"), form.functions)
-    limit = float(node.attributes.get("cell_clip", 0.0))
-    couples = bool(node.integer("input_forget", 0))
-
-    def step(kernel: RecurrentKernel, d: int, time: Any, b: Any) -> None:
-        f, g, h = cell.functions[d]
-        sums, memory = kernel.sums, kernel.memory
-
-        def peep(number: int, j: Any) -> Any:
-            if "P" not in cell.given:
-                return _number(0.0)
-            return kernel.operands["P"][d, number * cell.hidden + j] * memory[b, j]
-
-        def gate(number: int, j: Any, function: Activation, extra: Any | None) -> None:
-            value = sums[number, j] if extra is None else sums[number, j] + extra
-            ib.buffer_store(sums, function(cell.clipped(value)), [number, j])
-
-        kernel.add(d, time, b, 0, 4)
-        with ib.serial(0, cell.hidden) as j:
-            peeps = "P" in cell.given
-            gate(0, j, f, peep(0, j) if peeps else None)
-            if couples:
-                ib.buffer_store(sums, _number(1.0) - sums[0, j], [2, j])
-            else:
-                gate(2, j, f, peep(2, j) if peeps else None)
-            gate(3, j, g, None)
-            kept = sums[2, j] * memory[b, j] + sums[0, j] * sums[3, j]
-            if limit > 0.0:
-                kept = tirx.max(tirx.min(kept, _number(limit)), _number(-limit))
-            ib.buffer_store(memory, kept, [b, j])
-            gate(1, j, f, peep(1, j) if peeps else None)
-            ib.buffer_store(kernel.state, sums[1, j] * h(memory[b, j]), [b, j])
-
-    return _outputs(node, _computed(node, cell, step, form))
+    limit, couples = float(node.attributes.get("cell_clip", 0.0)), bool(node.integer("input_forget", 0))
+    usual = form is _PLAIN and limit <= 0.0 and not couples
+    whole = _named(node, cell, "lstm") if usual else None
+    if whole is None:
+        step = recurrent.lstm_step(cell, limit=limit, couples=couples)
+        whole = _computed(node, cell, step, form)
+    return _outputs(node, cell, whole)
 
 
 def _gru(node: Node) -> Any:
-    """Gates: update, reset, hidden."""
-    cell = _cell(node, 3, ("Sigmoid", "Tanh"))
-    linear = bool(node.integer("linear_before_reset", 0))
-
-    def step(kernel: RecurrentKernel, d: int, time: Any, b: Any) -> None:
-        f, g = cell.functions[d]
-        sums, state, held = kernel.sums, kernel.state, kernel.memory
-        kernel.add(d, time, b, 0, 2)
-        with ib.grid(2, cell.hidden) as (n, j):
-            ib.buffer_store(sums, f(cell.clipped(sums[n, j])), [n, j])
-        if linear:
-            # The states' part on its own, in the row after the gates.
-            _state_part(kernel, d, b)
-            kernel.begin(d, 2, 1, half=0)
-            kernel.add_inputs(d, time, b, 2, 1)
-            with ib.serial(0, cell.hidden) as j:
-                ib.buffer_store(sums, sums[2, j] + sums[1, j] * sums[3, j], [2, j])
-        else:
-            with ib.serial(0, cell.hidden) as j:
-                ib.buffer_store(held, sums[1, j] * state[b, j], [b, j])
-            kernel.begin(d, 2, 1, half=0)
-            kernel.add_inputs(d, time, b, 2, 1)
-            kernel.begin(d, 2, 1, half=1)
-            kernel.add_states(d, b, 2, 1, held)
-        with ib.serial(0, cell.hidden) as j:
-            new = g(cell.clipped(sums[2, j]))
-            ib.buffer_store(state, (_number(1.0) - sums[0, j]) * new + sums[0, j] * state[b, j], [b, j])
-
-    return _outputs(node, _computed(node, cell, step)[:2])
-
-
-def _state_part(kernel: RecurrentKernel, direction: int, b: Any) -> None:
-    cell, sums = kernel.cell, kernel.sums
-    with ib.serial(0, cell.hidden) as j:
-        bias = _number(0.0)
-        if "B" in cell.given:
-            bias = kernel.operands["B"][direction, 5 * cell.hidden + j]
-        ib.buffer_store(sums, bias, [3, j])
-        with ib.serial(0, cell.hidden) as k:
-            product = kernel.state[b, k] * kernel.operands["R"][direction, 2 * cell.hidden + j, k]
-            ib.buffer_store(sums, sums[3, j] + product, [3, j])
+    cell, linear = _cell(node, 3, ("Sigmoid", "Tanh")), bool(node.integer("linear_before_reset", 0))
+    whole = _named(node, cell, "gru", linear=linear)
+    if whole is None:
+        whole = _computed(node, cell, recurrent.gru_step(cell, linear=linear))
+    return _outputs(node, cell, whole)
 
 
 def _rnn(node: Node) -> Any:
     cell = _cell(node, 1, ("Tanh",))
-
-    def step(kernel: RecurrentKernel, d: int, time: Any, b: Any) -> None:
-        (f,) = cell.functions[d]
-        kernel.add(d, time, b, 0, 1)
-        with ib.serial(0, cell.hidden) as j:
-            ib.buffer_store(kernel.state, f(cell.clipped(kernel.sums[0, j])), [b, j])
-
-    return _outputs(node, _computed(node, cell, step)[:2])
+    whole = _named(node, cell, "rnn")
+    if whole is None:
+        whole = _computed(node, cell, recurrent.rnn_step(cell))
+    return _outputs(node, cell, whole)
 
 
 _COMMON = "activation_alpha activation_beta activations clip direction hidden_size layout"

@@ -23,6 +23,7 @@ from target_arch.backends.plain_c.kernels import (
     real_functions,
     real_matmul,
     real_norms,
+    real_recurrent,
     reals,
     sums,
 )
@@ -53,6 +54,7 @@ class Driver(StrEnum):
     REAL_FUNCTION = "f32_functions"
     REAL_MATMUL = "f32_matmul"
     REAL_NORM = "f32_norms"
+    REAL_RECURRENT = "f32_recurrent"
     MATMUL = "s8_matmul"
     CONVERSION = "s8_convert"
     MUL = "s8_mul"
@@ -215,9 +217,19 @@ def _unweighted(operator: Operator, model: Model, isa: InstructionSet, goal: Goa
         reason = integers.refusal(operator, model, layout, bounded=goal is not Goal.SPEED)
         work = {} if reason else integers.work(operator, model, layout, form.tile)
         return reason or Pick(kernel=Driver.INTEGERS, form=form, work=work)
+    if operator.kind is OperatorKind.RECURRENT and goal is not Goal.SIZE:
+        return _recurrent(operator, model, isa, goal)
     if isa in _X86_FORMS and goal is not Goal.SIZE:
         return _of_x86(operator, model, form)
     return f"no kernel for {operator.kind}"
+
+
+def _recurrent(operator: Operator, model: Model, isa: InstructionSet, goal: Goal) -> Pick | str:
+    if isa is InstructionSet.ARMV7E_M:
+        return "the kernel for float32 is longer on armv7e-m"
+    reason = real_recurrent.refusal(operator, model, bounded=goal is not Goal.SPEED)
+    work = {} if reason else real_recurrent.work(operator, model)
+    return reason or Pick(kernel=Driver.REAL_RECURRENT, form=form_of(isa), work=work)
 
 
 def _of_x86(operator: Operator, model: Model, form: KernelForm) -> Pick | str:

@@ -11,6 +11,7 @@ import pytest
 
 from target_arch.diagnostics import DiagnosticError
 from target_arch.plan.inputs.shapes import InputShapes
+from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.relax.importer import import_model
 from tests.relax.emulate import evaluate
 
@@ -146,7 +147,7 @@ def test_recurrent_layers(kind: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("sequence_first", [True, False])
 @pytest.mark.parametrize("has_biases", [True, False])
 @pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN", "RNN of relu"])
-def test_recurrent_layers_are_loops(
+def test_recurrent_layers_are_operators(
     kind: str, has_biases: bool, sequence_first: bool, tmp_path: Path
 ) -> None:
     """Two layers of two directions, with the states that they begin with."""
@@ -165,8 +166,8 @@ def test_recurrent_layers_are_loops(
 
     assert difference(both, tmp_path / "m.pt2", x, start, parts=layers) < 1e-6
     model, _ = import_model(tmp_path / "m.pt2")
-    cells = [each for each in model.operators if each.attributes.get("relax_op") == name]
-    assert len(cells) == 2
+    cells = [each for each in model.operators if each.kind is OperatorKind.RECURRENT]
+    assert [each.attributes.get("operator") for each in cells] == [None if nonlinearity else name.lower()] * 2
 
 
 def test_an_lstm_with_projections_is_taken_apart(tmp_path: Path) -> None:
