@@ -21,6 +21,7 @@ from target_arch.relax.quiet import quiet
 from target_arch.relax.readers.batch_norm import with_known_statistics
 from target_arch.relax.readers.outputs import with_computed_outputs
 from target_arch.relax.readers.source import Imported
+from target_arch.relax.readers.volumes import with_sliced_volumes
 from target_arch.relax.te.half import HALF
 
 # Errors that the frontends were seen to raise on models they cannot take; none is raised by our own code in
@@ -106,9 +107,10 @@ def imported(
 
 
 def _normalized(module: Any) -> Any:
-    """Without variables that only rename others, and with batch normalization inside convolutions, or as two
-    constants of each channel."""
-    return with_known_statistics(relax.transform.CanonicalizeBindings()(module))
+    """Without variables that only rename others, with batch normalization inside convolutions, or as two
+    constants of each channel, and with images for volumes.
+    """
+    return with_sliced_volumes(with_known_statistics(relax.transform.CanonicalizeBindings()(module)))
 
 
 def _check_value(path: Path, var: Any, *, halves: bool) -> None:

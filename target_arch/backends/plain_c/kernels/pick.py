@@ -23,6 +23,7 @@ from target_arch.backends.plain_c.kernels import (
     real_functions,
     real_matmul,
     real_norms,
+    real_pool,
     real_recurrent,
     reals,
     sums,
@@ -55,6 +56,7 @@ class Driver(StrEnum):
     REAL_MATMUL = "f32_matmul"
     REAL_NORM = "f32_norms"
     REAL_RECURRENT = "f32_recurrent"
+    REAL_POOL = "f32_pool"
     MATMUL = "s8_matmul"
     CONVERSION = "s8_convert"
     MUL = "s8_mul"
@@ -74,8 +76,8 @@ _REAL_SUMS = {
 _DEPTHWISE_AS_DEFINED = (InstructionSet.ARMV7E_M, InstructionSet.ARMV8_1_M, InstructionSet.AARCH64)
 
 _X86_FORMS = (InstructionSet.GENERIC, InstructionSet.X86_64)
-"""Others have no form of `s8_matmul.h`, `f32_norms.h` and `s8_convert.h` but the portable one, which is no
-shorter than the definition.
+"""Others have no form of `s8_matmul.h`, `f32_norms.h`, `f32_pool.h` and `s8_convert.h` but the portable one,
+which is no shorter than the definition.
 """
 
 
@@ -236,6 +238,8 @@ def _of_x86(operator: Operator, model: Model, form: KernelForm) -> Pick | str:
     """The kernels that have a form for x86-64 and none for other instruction sets."""
     if real_norms.refusal(operator, model) is None:
         return Pick(kernel=Driver.REAL_NORM, form=form, work=real_norms.work(operator, model))
+    if real_pool.refusal(operator, model) is None:
+        return Pick(kernel=Driver.REAL_POOL, form=form, work=defined(operator, model))
     if conversions.refusal(operator, model) is None:
         return Pick(kernel=Driver.CONVERSION, form=form, work=defined(operator, model))
     if places.refusal(operator, model) is None:
