@@ -1,4 +1,5 @@
-"""A search by samples: Optuna chooses points, in generations of a fixed size.
+"""A search by samples: Optuna chooses points, in generations of a fixed size, and so do the neighbours of the
+best ones so far.
 
 The points of a generation depend on the outcomes of those before alone, so the same seed gives the same
 points whatever the number of workers. Tests: `tests/explore/test_sample.py`.
@@ -6,8 +7,11 @@ points whatever the number of workers. Tests: `tests/explore/test_sample.py`.
 
 import math
 import random
+from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
+
+from attrs import define, field
 
 from target_arch.backend.lowering import NotInstalled
 from target_arch.diagnostics import Diagnostic
@@ -15,48 +19,125 @@ from target_arch.explore.exploration import Exploration
 from target_arch.explore.search import SpaceSearch
 from target_arch.explore.space import Point, Space
 
-GENERATION = 24
-"""Points that are chosen at once."""
+GENERATIONS = 16
+"""In so many generations the points are chosen, where these are no smaller than the least."""
+LEAST = 8
+"""The least points of a generation."""
 _BAD = 1e30
 """More than any goal of a good point."""
-_PATIENCE = 40
-"""Samples in a row without a new point after which one is drawn at random."""
+_STEPS = 400
+"""Steps from a known point to one that is not, of which each changes one value."""
 
 
 def sampled(search: SpaceSearch, trials: int, seed: int = 0) -> Exploration:
-    """The outcomes of at most so many points, chosen by the genetic algorithm NSGA-II (Deb et al., 2002) for
-    several goals. Raises NotInstalled without Optuna.
+    """The outcomes of at most so many points. The first generation is spread over the space; of later ones
+    half are neighbours of the front so far, and half are chosen by the genetic algorithm NSGA-II (Deb et al.,
+    2002) for several goals. Raises NotInstalled without Optuna.
     """
     optuna = _optuna()
-    space = search.space
-    sampler = optuna.samplers.NSGAIISampler(population_size=GENERATION, seed=seed)
-    study = optuna.create_study(directions=["minimize"] * len(space.minimize), sampler=sampler)
-    drawn, known = random.Random(seed), set[Point]()
-    while len(known) < min(trials, space.size):
-        asked = [_asked(study, space, known, drawn) for _ in range(min(GENERATION, trials - len(known)))]
-        points = [(trial, point) for trial, point in asked if point is not None]
-        if not points:
+    size = max(LEAST, trials // GENERATIONS)
+    sampler = optuna.samplers.NSGAIISampler(population_size=size, seed=seed)
+    study = optuna.create_study(directions=["minimize"] * len(search.space.minimize), sampler=sampler)
+    choice = _Choice(study, search.space, random.Random(seed))
+    while choice.known_count < min(trials, search.space.size):
+        count = min(size, trials - choice.known_count)
+        begun = bool(choice.known_count)
+        asked = choice.near(search.exploration().front, count // 2) if begun else choice.spread(count)
+        asked += choice.evolved(count - len(asked))
+        if not asked:
             break
-        search.evaluate(dict.fromkeys(point for _, point in points), prune=True)
+        search.evaluate([point for _, point in asked], prune=True)
         made = search.exploration()
-        for trial, point in points:
+        for trial, point in asked:
             _tell(study, trial, point, made)
     return search.exploration()
 
 
-def _asked(study: Any, space: Space, known: set[Point], drawn: random.Random) -> tuple[Any, Point | None]:
-    """A trial and its point, which is none of the known ones as long as there is another."""
-    extents = {variation.name: len(variation.settings) for variation in space.variations}
-    for number in range(2 * _PATIENCE):
-        if number >= _PATIENCE:
-            study.enqueue_trial({name: drawn.randrange(extent) for name, extent in extents.items()})
-        trial = study.ask()
-        point = tuple(trial.suggest_int(name, 0, extent - 1) for name, extent in extents.items())
-        if point not in known and space.has(point):
-            known.add(point)
-            return trial, point
-        study.tell(trial, state=_optuna().trial.TrialState.FAIL)
-    return None, None
+Asked = list[tuple[Any, Point]]
+"""Trials of Optuna, each with its point."""
+
+
+@define(eq=False)
+class _Choice:
+    """Chooses points that it has not chosen before, as trials of a study."""
+
+    _study: Any
+    _space: Space
+    _drawn: random.Random
+    _known: set[Point] = field(factory=set, init=False)
+    _extents: dict[str, int] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._extents = {each.name: len(each.settings) for each in self._space.variations}
+
+    @property
+    def known_count(self) -> int:
+        """How many points were chosen."""
+        return len(self._known)
+
+    def spread(self, count: int) -> Asked:
+        """At most so many points: the first and the last of all values, and some between in which every
+        value of a variation comes equally often.
+        """
+        between = range(max(0, count - 2))
+        columns = [[(2 * n + 1) * most // (2 * len(between)) for n in between] for most in self._sizes]
+        for column in columns:
+            self._drawn.shuffle(column)
+        ends = [tuple(0 for _ in self._sizes), tuple(most - 1 for most in self._sizes)]
+        found = dict.fromkeys((*ends, *zip(*columns, strict=True)))
+        return [self._given(point) for point in list(found)[:count] if self._new(point)]
+
+    def near(self, front: tuple[Point, ...], count: int) -> Asked:
+        """At most so many neighbours of these points, chosen at random."""
+        found = sorted({step for point in front for step in self._steps(point) if self._new(step)})
+        return [self._given(point) for point in self._drawn.sample(found, min(count, len(found)))]
+
+    def evolved(self, count: int) -> Asked:
+        """At most so many points that the study proposes, or near them where these are known."""
+        asked: Asked = []
+        for _ in range(count):
+            trial = self._study.ask()
+            proposed = tuple(trial.suggest_int(name, 0, most - 1) for name, most in self._extents.items())
+            if self._new(proposed):
+                self._known.add(proposed)
+                asked.append((trial, proposed))
+                continue
+            self._study.tell(trial, state=_optuna().trial.TrialState.FAIL)
+            other = self._around(proposed)
+            if other is not None:
+                asked.append(self._given(other))
+        return asked
+
+    @property
+    def _sizes(self) -> tuple[int, ...]:
+        return tuple(self._extents.values())
+
+    def _new(self, point: Point) -> bool:
+        return point not in self._known and self._space.has(point)
+
+    def _given(self, point: Point) -> tuple[Any, Point]:
+        """The trial of a point that the study did not propose."""
+        self._study.enqueue_trial(dict(zip(self._extents, point, strict=True)))
+        trial = self._study.ask()
+        for name, most in self._extents.items():
+            trial.suggest_int(name, 0, most - 1)
+        self._known.add(point)
+        return trial, point
+
+    def _steps(self, point: Point) -> Iterator[Point]:
+        """The points in which one value is the next one."""
+        for place, most in enumerate(self._sizes):
+            for number in (point[place] - 1, point[place] + 1):
+                if 0 <= number < most:
+                    yield (*point[:place], number, *point[place + 1 :])
+
+    def _around(self, point: Point) -> Point | None:
+        """A new point some steps away, or any new one; None where none is left."""
+        for _ in range(_STEPS):
+            point = self._drawn.choice(list(self._steps(point)) or [point])
+            if self._new(point):
+                return point
+        return next(filter(self._new, self._space.points()), None)
 
 
 def _tell(study: Any, trial: Any, point: Point, made: Exploration) -> None:
