@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from tvm import relax
+from tvm.ir import GenericConst
 
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.relax.readers.tflite_operators.grids import activated_steps, reals, steps
@@ -47,7 +48,21 @@ def _numbers(operand: TFLiteOperand) -> tuple[int, ...]:
 def _sliced(
     site: TFLiteOperator, x: Any, begin: tuple[int, ...], shape: tuple[int, ...], step: tuple[int, ...] = ()
 ) -> Any:
-    return site.writing(shape).defined(OperatorKind.SLICE, x, begin=begin, step=step or (1,) * len(begin))
+    step = step or (1,) * len(begin)
+    if isinstance(x, GenericConst):
+        places = zip(begin, step, shape, strict=True)
+        return constant(
+            x.value.numpy()[np.ix_(*(first + by * np.arange(count) for first, by, count in places))]
+        )
+    return site.writing(shape).defined(OperatorKind.SLICE, x, begin=begin, step=step)
+
+
+def _reshaped(x: Any, shape: tuple[int, ...]) -> Any:
+    return (
+        constant(x.value.numpy().reshape(shape))
+        if isinstance(x, GenericConst)
+        else relax.op.reshape(x, shape)
+    )
 
 
 def transpose(site: TFLiteOperator) -> Any:
@@ -103,8 +118,7 @@ def strided_slice(site: TFLiteOperator) -> Any:
     )
     if int(np.prod([shape[axis] for axis in kept])) != int(np.prod(site.out.shape)):
         raise NotConverted("its output has another shape than the file says")
-    made = _sliced(site, site.x.expr, begin, shape, step)
-    return relax.op.reshape(made, site.out.shape)
+    return _reshaped(_sliced(site, site.x.expr, begin, shape, step), site.out.shape)
 
 
 _MASKS = ("BeginMask", "EndMask", "EllipsisMask", "NewAxisMask", "ShrinkAxisMask")
@@ -186,7 +200,7 @@ def unpack(site: TFLiteOperator) -> list[Any]:
     for number, out in enumerate(site.outputs):
         begin = tuple(number if index == axis else 0 for index in range(len(shape)))
         part = _sliced(site, site.x.expr, begin, (*shape[:axis], 1, *shape[axis + 1 :]))
-        made.append(relax.op.reshape(part, out.shape))
+        made.append(_reshaped(part, out.shape))
     return made
 
 

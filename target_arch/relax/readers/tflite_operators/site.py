@@ -69,6 +69,10 @@ _TABLES = {value: name for name, value in vars(tflite.BuiltinOptions).items() if
 """The names of tables of options by their numbers."""
 
 
+class ConstantsAlone(NotConverted):
+    """No operator of a model has constants alone."""
+
+
 @frozen(kw_only=True, eq=False)
 class TFLiteOperator(Site):
     """An operator: an operand that is left out is None."""
@@ -203,13 +207,10 @@ class TFLiteOperator(Site):
         return defined_call(name, given, shape, dtype, attributes, Arithmetic.TFLITE)
 
     def _expressions(self, operands: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Operands of an operator of ours, arrays as constants. NotConverted where all are constants, but for
-        integers of shapes: what is computed from these alone, nobody reads.
-        """
+        """Operands of an operator of ours, arrays as constants. ConstantsAlone where all are constants."""
         given = tuple(constant(each) if isinstance(each, np.ndarray) else each for each in operands)
-        alone = bool(given) and all(isinstance(each, GenericConst) for each in given)
-        if alone and self.out.dtype not in ("int32", "int64"):
-            raise NotConverted("all of its operands are constants")
+        if given and all(isinstance(each, GenericConst) for each in given):
+            raise ConstantsAlone("all of its operands are constants")
         return given
 
 

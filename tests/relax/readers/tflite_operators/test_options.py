@@ -12,7 +12,7 @@ from ai_edge_litert import schema_py_generated as schema
 
 from conformance.tflite_cases import UNIT
 from conformance.tflite_files import TfliteFile
-from conformance.tflite_operators import EQUAL, Variant, outcomes
+from conformance.tflite_operators import EQUAL, Variant, outcomes, reference, run_once
 from tests.relax.readers.tflite_operators.refusals import reasons
 
 TANH = schema.ActivationFunctionType.TANH
@@ -74,16 +74,68 @@ def test_windows_without_elements_are_refused(code: str, tmp_path: Path) -> None
     assert reason == f"`{code}` once, at `t1`: a window of 2x0 in steps of 1x1"
 
 
-def test_an_operator_of_ours_without_an_activation_is_refused(tmp_path: Path) -> None:
+def test_constants_alone_are_refused_where_they_are_not_moved(tmp_path: Path) -> None:
     file = TfliteFile()
     x, y = (make((4,), "float32") for make in (file.input, file.output))
-    begin, size = file.numbers(1), file.numbers(2)
     part = file.tensor((2,), "float32")
-    values = file.tensor((4,), "float32", data=np.ones(4, np.float32))
-    file.operator("SLICE", [values, begin, size], [part], ("SliceOptions", {}))
+    values = file.tensor((1,), "float32", data=np.ones(1, np.float32))
+    file.operator("TILE", [values, file.numbers(2)], [part], ("TileOptions", {}))
     file.operator("CONCATENATION", [x, part], [y], ("ConcatenationOptions", {}))
-    said = "`SLICE` once, at `t4`: all of its operands are constants"
+    said = "`TILE` once, at `t2`: all of its operands are constants"
     assert said in reasons(file.content(), tmp_path)
+
+
+def test_whole_numbers_of_constants_alone_may_stay_unread(
+    tmp_path: Path, needs_tool: Callable[[str], str]
+) -> None:
+    """They ended in an `IndexError` where an operator read them."""
+    needs_tool("gcc")
+
+    def model(code: str) -> bytes:
+        file = TfliteFile()
+        x = file.input((4,), "int32")
+        tiled, y = file.tensor((4,), "int32"), file.output((4,), "int32")
+        file.operator("TILE", [file.numbers(1, 2), file.numbers(2)], [tiled], ("TileOptions", {}))
+        second = tiled if code == "ADD" else file.numbers(4)
+        file.operator(code, [x, second], [y], (f"{code.title()}Options", {}), 2)
+        return file.content()
+
+    said = "`ADD` once, at `t2`: tensor `t1` is computed from constants alone"
+    assert reasons(model("ADD"), tmp_path) == [said]
+    frame = np.arange(4, dtype=np.int32).tobytes()
+    assert run_once(model("RESHAPE"), [frame], tmp_path) == (frame,)
+
+
+def test_an_output_of_constants_alone_is_refused(tmp_path: Path) -> None:
+    file = TfliteFile()
+    x = file.input((4,), "int32")
+    tiled, y = file.output((4,), "int32"), file.output((4,), "int32")
+    file.operator("TILE", [file.numbers(1, 2), file.numbers(2)], [tiled], ("TileOptions", {}))
+    file.operator("ABS", [x], [y], ("AbsOptions", {}))
+    assert reasons(file.content(), tmp_path) == ["`TILE` once, at `t1`: all of its operands are constants"]
+
+
+def test_constants_alone_are_computed(tmp_path: Path, needs_tool: Callable[[str], str]) -> None:
+    """Parts of constants and sums of whole numbers, each read by an operator on activations."""
+    needs_tool("gcc")
+    file = TfliteFile()
+    x, y = file.input((4,), "int32"), file.output((4,), "int32")
+    part, back, both, less, total = (file.tensor((count,), "int32") for count in (2, 2, 4, 4, 4))
+    values = file.numbers(3, 5, 8, 13)
+    file.operator("SLICE", [values, file.numbers(1), file.numbers(2)], [part], ("SliceOptions", {}))
+    places = [file.numbers(number) for number in (3, 1, -1)]
+    file.operator("STRIDED_SLICE", [values, *places], [back], ("StridedSliceOptions", {}))
+    file.operator("CONCATENATION", [part, back], [both], ("ConcatenationOptions", {}))
+    file.operator("NEG", [both], [less])
+    file.operator("ADD", [less, values], [total], ("AddOptions", {}))
+    file.operator("MUL", [x, total], [y], ("MulOptions", {}))
+    content, frame = file.content(), np.array([1, -2, 3, 2**30], np.int32)
+    theirs = reference(content)
+    assert theirs is not None
+    theirs.set_tensor(theirs.get_input_details()[0]["index"], frame)
+    theirs.invoke()
+    expected = theirs.get_tensor(theirs.get_output_details()[0]["index"])
+    assert run_once(content, [frame.tobytes()], tmp_path) == (expected.tobytes(),)
 
 
 def test_an_empty_range_is_refused(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from target_arch.relax.readers.foreign import results_of
 from target_arch.relax.readers.frontend import FAILURES
 from target_arch.relax.readers.tflite_operators.checks import check
 from target_arch.relax.readers.tflite_operators.custom.table import CUSTOM, unknown
-from target_arch.relax.readers.tflite_operators.site import TFLiteOperator
+from target_arch.relax.readers.tflite_operators.site import ConstantsAlone, TFLiteOperator
 from target_arch.relax.readers.tflite_operators.table import CONVERTERS
 from target_arch.relax.readers.tflite_operators.walk.branches import check_alone
 from target_arch.relax.readers.tflite_operators.walk.codes import builtin_code, operator_name
@@ -30,8 +30,9 @@ _UNKNOWN = "not known here"
 
 @define(kw_only=True, eq=False)
 class Conversion:
-    """The conversion of the operators of a graph, one after the other; of an `inner` one, which an operator
-    of another graph runs, constants are computed here: conditions of loops may depend on them.
+    """The conversion of the operators of a graph, one after the other. Whole numbers that follow from
+    constants are computed here: shapes, and conditions of loops in an `inner` graph, which an operator of
+    another one runs. Where they cannot be, an operator that reads them has no form.
     """
 
     values: TensorValues
@@ -68,6 +69,11 @@ class Conversion:
             check_alone(self.values.model, self.values.graph, operator, code)
         try:
             results = self._results(operator, code, outputs, library)
+        except ConstantsAlone:
+            if not all(map(self.values.may_stay_unread, outputs)):
+                raise
+            self.values.unread.update(outputs)
+            return
         except NotConverted:
             raise
         except FAILURES:
@@ -100,7 +106,7 @@ class Conversion:
             run = self.subgraphs.branched if code == "IF" else self.subgraphs.looped
             return run(operator, given)
         site = self._site(operator, code, outputs)
-        value = folded(site) if self.inner else None
+        value = folded(site)
         return self._computed(site) if value is None else [constant(value)]
 
     def _given(self, index: int) -> Any:

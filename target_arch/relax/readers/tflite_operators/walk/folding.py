@@ -1,5 +1,6 @@
-"""Whole numbers and truth values that follow from constants: those that count a loop's trips."""
+"""Whole numbers and truth values that follow from constants: shapes, and those that count a loop's trips."""
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -24,6 +25,10 @@ _FUNCTIONS: Mapping[str, Callable[..., Array]] = {
     "LOGICAL_AND": np.logical_and,
     "LOGICAL_OR": np.logical_or,
     "LOGICAL_NOT": np.logical_not,
+    "ABS": np.abs,
+    "NEG": np.negative,
+    "SELECT_V2": np.where,
+    "TRANSPOSE": np.transpose,
     "MAXIMUM": np.maximum,
     "MINIMUM": np.minimum,
 }
@@ -39,18 +44,27 @@ def folded(site: TFLiteOperator) -> Array | None:
     function = _function(site)
     if function is None:
         return None
-    return function(*(each.constant for each in operands)).astype(site.out.dtype).reshape(site.out.shape)
+    with np.errstate(over="ignore"):  # they wrap around, as those of the runtime do
+        value = function(*(each.constant for each in operands)).astype(site.out.dtype)
+    return value.reshape(site.out.shape) if value.size == math.prod(site.out.shape) else None
 
 
 def _function(site: TFLiteOperator) -> Callable[..., Array] | None:
-    if site.operator in _MOVED:
+    if site.operator in _MOVED or site.operator == "CAST":
         return lambda x, *_: x
     if site.operator == "PACK":
         return _packed if all(each is not None and not each.shape for each in site.inputs) else None
+    if site.operator == "CONCATENATION":
+        options = site.options("ConcatenationOptions")
+        return None if options.FusedActivationFunction() else _joined(options.Axis())
     if site.operator in _WITH_ACTIVATION:
         table, function = _WITH_ACTIVATION[site.operator]
         return None if site.options(table).FusedActivationFunction() else function
     return _FUNCTIONS.get(site.operator)
+
+
+def _joined(axis: int) -> Callable[..., Array]:
+    return lambda *parts: np.concatenate(parts, axis)
 
 
 def _packed(*values: Array) -> Array:

@@ -38,6 +38,13 @@ class TensorValues:
     """Those of the tensors that are inputs or computed, by their numbers, in the order in which they came."""
     handles: dict[int, Handle] = field(factory=dict)
     """The tensors that stand for variables."""
+    unread: set[int] = field(factory=set)
+    """Those that are computed from constants alone, whose values are not known here."""
+
+    def may_stay_unread(self, index: int) -> bool:
+        """Whether a tensor has the type of shapes, and is no output."""
+        kind = TYPES.get(self.graph.Tensors(index).Type())
+        return kind in ("int32", "int64") and index not in self.outputs
 
     def keep(self, index: int, expression: Any) -> None:
         """Keep the expression of a tensor; the first one of several is its own."""
@@ -122,6 +129,8 @@ class TensorValues:
         if tensor.IsVariable():
             return self.states.variable(index, file_shape(tensor))
         value = self._value(index)
+        if value is None and index in self.unread:
+            raise NotConverted(f"tensor `{tensor.author}` is computed from constants alone")
         if value is None:
             raise NotConverted(f"tensor `{tensor.author}` has no value")
         return constant(value)
