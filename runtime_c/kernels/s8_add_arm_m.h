@@ -37,7 +37,7 @@ static inline void ta_s8_add_row(const ta_s8_add *add, int of, const int8_t *hal
         int32_t b = ta_smmulr(*other++ * (1 << 21) + twice, multiplier);
         b = (b - (negative & (int32_t)((uint32_t)b >> 31)) + round) >> right;
         const int32_t sum = *half++ * (1 << 19) + from + b;
-        *out = (int8_t)ta_s8_scaled_dsp(sum, last_multiplier, added, last);
+        *out = (int8_t)ta_s8_scaled_dsp(TA_S8_TFLITE, sum, last_multiplier, added, last);
     }
 }
 

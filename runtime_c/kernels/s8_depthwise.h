@@ -235,7 +235,7 @@ static inline void ta_s8_convolve_depthwise(const ta_s8_depthwise *conv, const t
 {
 #if defined(TA_KERNELS_DSP) || defined(TA_KERNELS_MVE)
     if (ta_s8_dw_3x3_takes(conv, end)) {
-        ta_s8_dw_3x3(conv, end, x, w, bias, out);
+        ta_s8_dw_3x3_clamped(conv, end, x, w, bias, out);
         return;
     }
 #endif

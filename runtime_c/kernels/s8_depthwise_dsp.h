@@ -6,7 +6,8 @@
  * neighbours of a line, and a register serves two outputs. Every line is read once for each strip. Strips follow the
  * longer side of the output.
  *
- * Weights and bias are doubled, so that SMMULR of the sum is the first rounding.
+ * Weights and bias are doubled, so that SMMULR of the sum is the first rounding of `tflite`. For `tflite_single` SMMUL
+ * leaves out what the shift to the right drops anyway, which is one more for the doubled sum.
  */
 #ifndef TA_KERNELS_S8_DEPTHWISE_DSP_H
 #define TA_KERNELS_S8_DEPTHWISE_DSP_H
@@ -17,6 +18,7 @@
 #define TA_DW_LANES 4
 #define TA_DW_LINE 20   /* values of a channel in a line */
 #define TA_DW_STRIDE 2  /* the greatest */
+#define TA_DW_LEAST 32  /* shift of `tflite_single` */
 
 /* A channel. The assembly knows the offsets of these members. */
 typedef struct {
@@ -45,7 +47,8 @@ TA_PART void ta_s8_dw_lanes(ta_dw_lane *lanes, const ta_s8_end *end, const int8_
                             int32_t line, int32_t next)
 {
     for (int32_t i = 0; i < TA_DW_LANES; ++i, ++lanes, ++n) {
-        const int32_t own = n * end->scale->each, shift = end->shift[own];
+        const int32_t own = n * end->scale->each;
+        const int32_t shift = end->rounding == TA_S8_TFLITE ? end->shift[own] : end->shift[own] - 31;
         lanes->bias = 2 * bias[n];
         lanes->multiplier = end->multiplier[own];
         lanes->added = ta_s8_offset_and_half(end->scale->offset, shift);
@@ -107,8 +110,18 @@ TA_PART void ta_s8_dw_line(uint32_t *pairs, const ta_dw_axis *along, const int8_
     "smlabt r4, r3, " w1 ", r4\n"               \
     "smlabt r5, r2, " w1 ", r5\n"
 
+/* The upper halves of the products of two sums with r2, as they are rounded first. `then` does not wait for them. */
+#define TA_DW_TFLITE(then)                                          \
+    "smmulr r4, r4, r2\n"                                           \
+    "smmulr r5, r5, r2\n" then                                      \
+    "add    r4, r4, r4, asr #31\n"                                  \
+    "add    r5, r5, r5, asr #31\n"
+#define TA_DW_SINGLE(then)                                          \
+    "smmul  r4, r4, r2\n"                                           \
+    "smmul  r5, r5, r2\n" then
+
 /* A line of outputs of a channel, two at once. Register r7 may be the frame pointer and is left alone. */
-#define TA_DW_PAIRS(taps, bytes)                                    \
+#define TA_DW_PAIRS(taps, bytes, halves)                            \
     "ldrd   r6, r8, [r2]\n"                                         \
     "ldrd   r9, r10, [r3]\n"                                        \
     "ldrd   r11, r12, [r4]\n"                                       \
@@ -119,11 +132,7 @@ TA_PART void ta_s8_dw_line(uint32_t *pairs, const ta_dw_axis *along, const int8_
     taps("[r1, %[third]]", "[r1, %[third] + 8]", "r11", "r12", "")  \
     taps("[r1], " bytes, "[r1]", "r6", "r8", "")                    \
     "ldr    r2, [r0, #4]\n"                                         \
-    "smmulr r4, r4, r2\n"                                           \
-    "smmulr r5, r5, r2\n"                                           \
-    "ldrd   r2, r3, [r0, #8]\n"                                     \
-    "add    r4, r4, r4, asr #31\n"                                  \
-    "add    r5, r5, r5, asr #31\n"                                  \
+    halves("ldrd   r2, r3, [r0, #8]\n")                             \
     "add    r4, r2\n"                                               \
     "add    r5, r2\n"                                               \
     "asr    r4, r3\n"                                               \
@@ -142,7 +151,7 @@ TA_PART void ta_s8_dw_line(uint32_t *pairs, const ta_dw_axis *along, const int8_
 
 /* Values from `line` on, of three lines, the first of which is number `first`. */
 static inline void ta_s8_dw_pairs(const ta_dw_lane *lane, const uint32_t *line, int32_t first, int8_t *out,
-                                  int32_t stride)
+                                  int32_t stride, int rounding)
 {
     register const ta_dw_lane *r0 __asm__("r0") = lane;
     register const uint32_t *r1 __asm__("r1") = line;
@@ -150,22 +159,27 @@ static inline void ta_s8_dw_pairs(const ta_dw_lane *lane, const uint32_t *line, 
     register const int16_t *r3 __asm__("r3") = lane->w[first == 2 ? 2 : 1 - first];
     register const int16_t *r4 __asm__("r4") = lane->w[2 - first];
     register int8_t *r5 __asm__("r5") = out;
-#define TA_DW_ASSEMBLY(taps, bytes)                                                                            \
-    __asm__ volatile(TA_DW_PAIRS(taps, bytes)                                                                  \
+#define TA_DW_ASSEMBLY(taps, bytes, halves)                                                                    \
+    __asm__ volatile(TA_DW_PAIRS(taps, bytes, halves)                                                          \
                      : "+r"(r1), "+r"(r2), "+r"(r3), "+r"(r4), "+r"(r5)                                        \
                      : "r"(r0), [second] "i"(TA_DW_LANES * TA_DW_LINE * 2),                                    \
                        [third] "i"(TA_DW_LANES * TA_DW_LINE * 4)                                               \
                      : "r6", "r8", "r9", "r10", "r11", "r12", "lr", "cc", "memory")
-    if (stride == 1) {
-        TA_DW_ASSEMBLY(TA_DW_TAPS_1, "#4");
+    if (stride == 1 && rounding == TA_S8_TFLITE) {
+        TA_DW_ASSEMBLY(TA_DW_TAPS_1, "#4", TA_DW_TFLITE);
+    } else if (stride == 1) {
+        TA_DW_ASSEMBLY(TA_DW_TAPS_1, "#4", TA_DW_SINGLE);
+    } else if (rounding == TA_S8_TFLITE) {
+        TA_DW_ASSEMBLY(TA_DW_TAPS_2, "#8", TA_DW_TFLITE);
     } else {
-        TA_DW_ASSEMBLY(TA_DW_TAPS_2, "#8");
+        TA_DW_ASSEMBLY(TA_DW_TAPS_2, "#8", TA_DW_SINGLE);
     }
 }
 
 /* A strip of all lines of an image: outputs from `column` on, `count` of them. */
 static inline void ta_s8_dw_strip(ta_dw_lane *lanes, const ta_dw_axis *along, const ta_dw_axis *across,
-                                  const int8_t *image, int8_t *out, int32_t column, int32_t count, uint32_t pad)
+                                  const int8_t *image, int8_t *out, int32_t column, int32_t count, uint32_t pad,
+                                  int rounding)
 {
     uint32_t ring[3][TA_DW_LANES][TA_DW_LINE / 2];
     const int32_t first = column * along->stride - along->before, width = (count - 1) * along->stride + 3;
@@ -179,7 +193,7 @@ static inline void ta_s8_dw_strip(ta_dw_lane *lanes, const ta_dw_axis *along, co
         int8_t *to = out + column * along->apart;
         for (int32_t i = 0; i < TA_DW_LANES; ++i, ++to) {
             lanes[i].last = to + (count - 1) * along->apart;
-            ta_s8_dw_pairs(lanes + i, ring[0][i], slot, to, along->stride);
+            ta_s8_dw_pairs(lanes + i, ring[0][i], slot, to, along->stride, rounding);
         }
         more = across->stride;
     }
@@ -208,7 +222,7 @@ TA_PART void ta_s8_dw_3x3(const ta_s8_depthwise *conv, const ta_s8_end *end, con
             int8_t *to = out + image * conv->out_height * out_row + n;
             for (int32_t column = 0, count; column < along->outputs; column += count) {
                 count = along->outputs - column < most ? along->outputs - column : most;
-                ta_s8_dw_strip(lanes, along, across, from, to, column, count, pad);
+                ta_s8_dw_strip(lanes, along, across, from, to, column, count, pad, end->rounding);
             }
         }
     }

@@ -13,6 +13,7 @@
 #define TA_DW_LANES 8
 #define TA_DW_LINE 20  /* pixels of a strip of the image */
 #define TA_DW_STRIDE 3 /* the greatest */
+#define TA_DW_LEAST 33 /* shift of `tflite_single` */
 
 /* One pixel of a line. */
 typedef struct {
@@ -45,7 +46,7 @@ static inline void ta_s8_dw_lanes(ta_dw_lanes *all, const ta_s8_end *end, const 
         const int32_t at = i / 2 + i % 2 * 4;
         all->bias[at] = bias[n + i];
         all->multiplier[at] = end->multiplier[own];
-        all->right[at] = -end->shift[own];
+        all->right[at] = (end->rounding == TA_S8_TFLITE ? 0 : 32) - end->shift[own];
         for (int32_t t = 0; t < 9; ++t) {
             all->w[t].lane[i] = ta_s8_dw_weight(w, t, n + i);
         }
@@ -83,55 +84,75 @@ TA_PART void ta_s8_dw_line(ta_dw_cell *line, const ta_s8_depthwise *conv, const 
     TA_DW_PRODUCT("q4", "q5", line1, x1, w1)    \
     "vadd.i16  q2, q2, q4\n" TA_DW_SUM
 
+/* The upper halves of the products of the sums in q0 and q1 with q2 and q3, as they are rounded first; q4 and q5 become
+ * the shifts of what is left. */
+#define TA_DW_SHIFTS                 \
+    "vldrw.32 q4, [r0, #136]\n"      \
+    "vldrw.32 q5, [r0, #152]\n"
+#define TA_DW_TFLITE                 \
+    "vqrdmulh.s32 q0, q0, q2\n"      \
+    "vqrdmulh.s32 q1, q1, q3\n"      \
+    TA_DW_SHIFTS                     \
+    "vshr.s32 q2, q0, #31\n"         \
+    "vshr.s32 q3, q1, #31\n"         \
+    "vadd.i32 q0, q0, q2\n"          \
+    "vadd.i32 q1, q1, q3\n"
+#define TA_DW_SINGLE                 \
+    "vmulh.s32 q0, q0, q2\n"         \
+    "vmulh.s32 q1, q1, q3\n"         \
+    TA_DW_SHIFTS
+
 /* A row of outputs. Register r7 may be the frame pointer and is left alone. */
-static inline void ta_s8_dw_row_3x3(ta_dw_lanes *all, int32_t offset)
+#define TA_DW_ROW(halves) \
+    "ldrd   r1, r2, [r0, #168]\n"                         \
+    "ldrd   r3, r4, [r0, #176]\n"                         \
+    "ldrd   r6, r5, [r0, #184]\n"                         \
+    "ldr    r12, [r0, #192]\n"                            \
+    "dls    lr, r12\n"                                    \
+    "1:\n"                                                \
+    "vldrw.32 q0, [r0, #72]\n"                            \
+    "vldrw.32 q1, [r0, #88]\n"                            \
+    TA_DW_TWO("r1", "0", "0", "r1", "8", "8")             \
+    TA_DW_TWO("r1", "16", "16", "r2", "0", "24")          \
+    TA_DW_TWO("r2", "8", "32", "r2", "16", "40")          \
+    TA_DW_TWO("r3", "0", "48", "r3", "8", "56")           \
+    TA_DW_PRODUCT("q2", "q3", "r3", "16", "64") TA_DW_SUM \
+    "vldrw.32 q2, [r0, #104]\n"                           \
+    "vldrw.32 q3, [r0, #120]\n"                           \
+    halves                                                \
+    "vrshl.s32 q0, q0, q4\n"                              \
+    "vrshl.s32 q1, q1, q5\n"                              \
+    "add    r1, r4\n"                                     \
+    "vqmovnb.s32 q2, q0\n"                                \
+    "vqmovnt.s32 q2, q1\n"                                \
+    "add    r2, r4\n"                                     \
+    "vqadd.s16 q2, q2, r8\n"                              \
+    "add    r3, r4\n"                                     \
+    "vqmovnb.s16 q2, q2\n"                                \
+    "vstrb.16 q2, [r6]\n"                                 \
+    "add    r6, r5\n"                                     \
+    "le     lr, 1b\n"
+#define TA_DW_ASSEMBLY(halves)                                                                                  \
+    __asm__ volatile(TA_DW_ROW(halves)                                                                         \
+                     : "+r"(r0)                                                                                \
+                     : "r"(r8)                                                                                 \
+                     : "r1", "r2", "r3", "r4", "r5", "r6", "r12", "lr", "q0", "q1", "q2", "q3", "q4", "q5",    \
+                       "memory")
+
+static inline void ta_s8_dw_row_3x3(ta_dw_lanes *all, int32_t offset, int rounding)
 {
     register ta_dw_lanes *r0 __asm__("r0") = all;
     register int32_t r8 __asm__("r8") = offset;
-    __asm__ volatile("ldrd   r1, r2, [r0, #168]\n"
-                     "ldrd   r3, r4, [r0, #176]\n"
-                     "ldrd   r6, r5, [r0, #184]\n"
-                     "ldr    r12, [r0, #192]\n"
-                     "dls    lr, r12\n"
-                     "1:\n"
-                     "vldrw.32 q0, [r0, #72]\n"
-                     "vldrw.32 q1, [r0, #88]\n"
-                     TA_DW_TWO("r1", "0", "0", "r1", "8", "8")
-                     TA_DW_TWO("r1", "16", "16", "r2", "0", "24")
-                     TA_DW_TWO("r2", "8", "32", "r2", "16", "40")
-                     TA_DW_TWO("r3", "0", "48", "r3", "8", "56")
-                     TA_DW_PRODUCT("q2", "q3", "r3", "16", "64") TA_DW_SUM
-                     "vldrw.32 q2, [r0, #104]\n"
-                     "vldrw.32 q3, [r0, #120]\n"
-                     "vqrdmulh.s32 q0, q0, q2\n"
-                     "vqrdmulh.s32 q1, q1, q3\n"
-                     "vldrw.32 q4, [r0, #136]\n"
-                     "vldrw.32 q5, [r0, #152]\n"
-                     "vshr.s32 q2, q0, #31\n"
-                     "vshr.s32 q3, q1, #31\n"
-                     "vadd.i32 q0, q0, q2\n"
-                     "vadd.i32 q1, q1, q3\n"
-                     "vrshl.s32 q0, q0, q4\n"
-                     "vrshl.s32 q1, q1, q5\n"
-                     "add    r1, r4\n"
-                     "vqmovnb.s32 q2, q0\n"
-                     "vqmovnt.s32 q2, q1\n"
-                     "add    r2, r4\n"
-                     "vqadd.s16 q2, q2, r8\n"
-                     "add    r3, r4\n"
-                     "vqmovnb.s16 q2, q2\n"
-                     "vstrb.16 q2, [r6]\n"
-                     "add    r6, r5\n"
-                     "le     lr, 1b\n"
-                     : "+r"(r0)
-                     : "r"(r8)
-                     : "r1", "r2", "r3", "r4", "r5", "r6", "r12", "lr", "q0", "q1", "q2", "q3", "q4", "q5",
-                       "memory");
+    if (rounding == TA_S8_TFLITE) {
+        TA_DW_ASSEMBLY(TA_DW_TFLITE);
+    } else {
+        TA_DW_ASSEMBLY(TA_DW_SINGLE);
+    }
 }
 
 /* A strip of all rows of an image: outputs from column `column` on, `all->count` of them. */
 static inline void ta_s8_dw_strip(ta_dw_lanes *all, const ta_s8_depthwise *conv, const int8_t *image, int8_t *out,
-                                  int32_t column, int32_t offset)
+                                  int32_t column, const ta_s8_end *end)
 {
     ta_dw_cell ring[3][TA_DW_LINE];
     const int32_t first = column * conv->stride_x - conv->left, width = (all->count - 1) * conv->stride_x + 3;
@@ -146,7 +167,7 @@ static inline void ta_s8_dw_strip(ta_dw_lanes *all, const ta_s8_depthwise *conv,
             all->line[r] = ring[(slot + r) % 3];
         }
         all->out = out + (y * conv->out_width + column) * conv->apart;
-        ta_s8_dw_row_3x3(all, offset);
+        ta_s8_dw_row_3x3(all, end->scale->offset, end->rounding);
         from = 3 - conv->stride_y;
     }
 }
@@ -167,7 +188,7 @@ TA_PART void ta_s8_dw_3x3(const ta_s8_depthwise *conv, const ta_s8_end *end, con
             int8_t *to = out + image * conv->out_height * conv->out_width * conv->apart + n;
             for (int32_t column = 0; column < conv->out_width; column += all.count) {
                 all.count = conv->out_width - column < most ? conv->out_width - column : most;
-                ta_s8_dw_strip(&all, conv, from, to, column, end->scale->offset);
+                ta_s8_dw_strip(&all, conv, from, to, column, end);
             }
         }
     }

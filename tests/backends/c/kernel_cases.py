@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
 from target_arch.backends.plain_c.kernels import (
     depthwise,
@@ -192,9 +192,14 @@ def depthwise_cases(rng: np.random.Generator, shapes: list[Shape]) -> Iterator[C
         yield depthwise_case(rng, shape, rule, "int8" if number % 4 else "uint8")
 
 
-def depthwise_case(rng: np.random.Generator, shape: Shape, rule: str, dtype: str) -> Case:
-    """One depthwise_conv2d; the zero points are anywhere."""
+def depthwise_case(
+    rng: np.random.Generator, shape: Shape, rule: str, dtype: str, *, ends: tuple[int, int] | None = None
+) -> Case:
+    """One depthwise_conv2d; the zero points are anywhere. Its least and greatest result are `ends`."""
     model, x, sums = depthwise_model(rng, shape, rule, dtype)
+    if ends is not None:
+        attributes = {**model.operators[0].attributes, "activation_min": ends[0], "activation_max": ends[1]}
+        model = evolve(model, operators=(evolve(model.operators[0], attributes=attributes),))
     operator = model.operators[0]
     assert depthwise.refusal(operator, model) is None
     return Case(
@@ -249,9 +254,11 @@ STRIPS = tuple(
 
 
 def strip_cases(rng: np.random.Generator) -> Iterator[Case]:
-    """depthwise_conv2d in int8 with the rounding that forms for 3x3 take."""
+    """depthwise_conv2d of int8 that forms for 3x3 take: both arithmetics, with all results and with some."""
     for shape in STRIPS:
-        yield depthwise_case(rng, shape, "tflite", "int8")
+        for rule in ("tflite", "onnx"):
+            low, high = sorted(int(end) for end in rng.choice([-128, -128, -7, 3, 127, 127], 2))
+            yield depthwise_case(rng, shape, rule, "int8", ends=(low, high))
 
 
 def sum_cases(rng: np.random.Generator, layout: WeightLayout) -> Iterator[Case]:

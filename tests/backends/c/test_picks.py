@@ -111,14 +111,16 @@ def test_strips_have_the_numbers_of_their_headers() -> None:
 
     for form, name in ((MVE, "s8_depthwise_mve.h"), (DSP, "s8_depthwise_dsp.h")):
         assert form.strips is not None
-        numbers = re.findall(r"#define TA_DW_(?:LANES|STRIDE) +(\d+)", said(name))
-        assert [form.strips.lanes, form.strips.stride] == [int(number) for number in numbers]
+        numbers = re.findall(r"#define TA_DW_(?:LANES|STRIDE|LEAST) +(\d+)", said(name))
+        strips = form.strips
+        assert [strips.lanes, strips.stride, strips.single] == [int(number) for number in numbers]
     most = re.findall(r"#define TA_S8_MOST_SHIFT (\d+)", said("s8_scale_arm_m.h"))
     assert [DSP.strips and str(DSP.strips.shift)] == most
     takes = said("s8_depthwise_arm_m.h")
     assert "conv->channels < TA_DW_LANES" in takes
-    assert "least < 1" in takes
-    assert "return conv->narrow;\n#else\n    return scale->most <= TA_S8_MOST_SHIFT;" in takes
+    assert "? 1 : TA_DW_LEAST;" in takes
+    assert "scale->least < least" in takes
+    assert "return conv->narrow;\n#else\n    return scale->most < TA_S8_MOST_SHIFT + least;" in takes
     assert [form.strips and form.strips.narrow for form in (MVE, DSP)] == [True, False]
 
 

@@ -77,9 +77,11 @@ def in_strips(operator: Operator, model: Model, strips: Strips) -> bool:
         return False
     values = weighted.prepare(operator, model, _rows(w), _low(operator, model))
     scale = values.scale
-    if scale.rounding is not Rounding.TFLITE or scale.flip or (scale.low, scale.high) != DTYPE_RANGE["int8"]:
+    if scale.rounding is Rounding.ONNX:
         return False
-    return scale.least >= 1 and scale.most <= strips.shift and (not strips.narrow or _narrow(values.rows))
+    least = 1 if scale.rounding is Rounding.TFLITE else strips.single
+    fits = scale.least >= least and scale.most < strips.shift + least
+    return fits and (not strips.narrow or _narrow(values.rows))
 
 
 def _inner(operator: Operator, model: Model) -> int:

@@ -27,10 +27,15 @@ def refusal(operator: Operator, model: Model) -> str | None:
     return unpaired(operator, model) or _too_wide(operator, model)
 
 
+def _products(operator: Operator, model: Model) -> int:
+    """How many products of an activation and a weight a sum is worth: one of two activations is at most twice
+    as great.
+    """
+    return 2 * sizes(operator, model)[2]
+
+
 def _too_wide(operator: Operator, model: Model) -> str | None:
-    """A product of two activations is at most twice that of an activation and a weight."""
-    products = 2 * sizes(operator, model)[2]
-    fits = within(requantization(operator, model), np.zeros(1, np.int64), products)
+    fits = within(requantization(operator, model), np.zeros(1, np.int64), _products(operator, model))
     return None if fits else "its sums may take more than 31 bits"
 
 
@@ -48,7 +53,7 @@ def made(operator: Operator, model: Model) -> Made:
     """The call of an operator that `refusal` accepts."""
     a, b, out = (model.tensors[name] for name in (*operator.inputs, operator.output))
     r = requantization(operator, model)
-    scale = single(r, unsigned=out.dtype == "uint8")
+    scale = single(r, _products(operator, model), unsigned=out.dtype == "uint8")
     flips = [128 if tensor.dtype == "uint8" else 0 for tensor in (a, b)]
     offsets = (r.input_offset + flips[0], r.second_offset + flips[1])
     numbers = (*sizes(operator, model), braced(offsets), braced(flips))

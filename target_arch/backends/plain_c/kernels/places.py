@@ -16,6 +16,8 @@ from target_arch.plan.operators.kinds import OperatorKind
 
 _SUM, _PRODUCT = "kernels/s8_add.h", "kernels/s8_mul.h"
 _KINDS = (OperatorKind.ADD, OperatorKind.SUB, OperatorKind.MUL)
+_PRODUCTS = 2
+"""The product of two activations is at most twice that of an activation and a weight."""
 
 
 def refusal(operator: Operator, model: Model) -> str | None:
@@ -32,7 +34,7 @@ def refusal(operator: Operator, model: Model) -> str | None:
     if operator.kind is not OperatorKind.MUL:
         fits = sum_after(operator, operator.inputs[0], model) is not None
     else:
-        fits = within(requantization(operator, model), np.zeros(1, np.int64), 2)
+        fits = within(requantization(operator, model), np.zeros(1, np.int64), _PRODUCTS)
     return None if fits else "scales that no kernel has"
 
 
@@ -77,7 +79,7 @@ def _sum_lines(operator: Operator, model: Model, sizes: Sequence[int]) -> tuple[
 def _product_lines(operator: Operator, model: Model, sizes: Sequence[int]) -> tuple[str, ...]:
     first, second, out = _tensors(operator, model)
     r = requantization(operator, model)
-    scale = single(r, unsigned=out.dtype == "uint8")
+    scale = single(r, _PRODUCTS, unsigned=out.dtype == "uint8")
     flips = [128 if each.dtype == "uint8" else 0 for each in (first, second)]
     offsets = (r.input_offset + flips[0], r.second_offset + flips[1])
     return (

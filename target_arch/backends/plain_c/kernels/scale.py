@@ -1,5 +1,6 @@
 """The parameters of `s8_scale.h` for sums whose range is known from the weights."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ _LARGEST = 2**30 - 1
 _GREATEST_PRODUCT = 128 * 255
 """Of a weight and an input with its offset."""
 
+_MULTIPLIER_BITS = 31
+_MOST_SHIFT = 62
 _FLIP = 128
 _SUFFIXES = {
     Rounding.TFLITE: "TFLITE",
@@ -78,6 +81,7 @@ def prepared(
     """
     folded, least, greatest = _sums(rows, bias, offset, low)
     factors = [_factor(r, index) for index in range(len(bias))]
+    magnitudes = np.maximum(np.abs(least), np.abs(greatest)).tolist()
     rows = rows.copy()
     for n, ends in enumerate(zip(least.tolist(), greatest.tolist(), strict=True)):
         reason = _reason(r.rounding, *factors[n], ends)
@@ -85,15 +89,18 @@ def prepared(
             continue
         if r.apply(ends[0], n) == r.apply(ends[1], n):
             rows[n], folded[n] = 0, 8 * (r.apply(ends[0], n) - r.output_offset)
-            factors[n] = _EIGHTH[r.rounding]
+            factors[n], magnitudes[n] = _EIGHTH[r.rounding], abs(int(folded[n]))
         elif reason is not None:
             raise OutOfRange(reason)
-    return PreparedWeights(rows=rows, bias=folded, scale=_scale(r, factors, unsigned))
+    scale = _scale(r, *_rounded(r, factors, magnitudes), unsigned)
+    return PreparedWeights(rows=rows, bias=folded, scale=scale)
 
 
-def single(r: Requantization, *, unsigned: bool) -> RequantizeConstants:
-    """The constants of a requantization with one multiplier and shift for all outputs."""
-    return _scale(r, [_factor(r, 0)], unsigned)
+def single(r: Requantization, products: int, *, unsigned: bool) -> RequantizeConstants:
+    """The constants of a requantization with one multiplier and shift for all outputs, of sums of so many
+    products.
+    """
+    return _scale(r, *_rounded(r, [_factor(r, 0)], [products * _GREATEST_PRODUCT]), unsigned)
 
 
 def within(r: Requantization, bias: Any, products: int) -> bool:
@@ -104,7 +111,7 @@ def within(r: Requantization, bias: Any, products: int) -> bool:
     multipliers, shifts = np.array(r.multipliers, np.int64), np.array(r.shifts, np.int64)
     twice = r.rounding is Rounding.TFLITE
     right = 31 - shifts if r.rounding is Rounding.TFLITE_SINGLE else -shifts if twice else shifts
-    if right.max() > (31 if twice else 62) or (right.min() < 1 and not twice):
+    if right.max() > (31 if twice else _MOST_SHIFT) or (right.min() < 1 and not twice):
         return False
     if (most << np.maximum(-right, 0) if twice else most).max() > _LARGEST:
         return False
@@ -135,11 +142,41 @@ def _sums(rows: Any, bias: Any, offset: int, low: int) -> tuple[Any, Any, Any]:
     return folded, folded + low * positive + high * negative, folded + high * positive + low * negative
 
 
-def _scale(r: Requantization, factors: list[tuple[int, int]], unsigned: bool) -> RequantizeConstants:
+def _rounded(
+    r: Requantization, factors: Sequence[tuple[int, int]], magnitudes: Sequence[int]
+) -> tuple[Rounding, Sequence[tuple[int, int]]]:
+    """How results are rounded, and the factors for it: half up, which costs less, where no sum of these
+    magnitudes has a product of which half a unit is left, so that half to even is the same.
+    """
+    pairs = zip(factors, magnitudes, strict=True)
+    if r.rounding is not Rounding.ONNX or any(_may_tie(*factor, magnitude) for factor, magnitude in pairs):
+        return r.rounding, factors
+    return Rounding.TFLITE_SINGLE, [_long(*factor) for factor in factors]
+
+
+def _long(multiplier: int, right: int) -> tuple[int, int]:
+    """The same factor with all 31 bits of a multiplier: forms are fast where the shift is far."""
+    if multiplier == 0:
+        return multiplier, _FAST[Rounding.TFLITE_SINGLE][0]
+    more = min(_MULTIPLIER_BITS - multiplier.bit_length(), _MOST_SHIFT - right)
+    return multiplier << more, right + more
+
+
+def _may_tie(multiplier: int, right: int, magnitude: int) -> bool:
+    """Whether a sum up to this magnitude may leave half a unit: twos that the multiplier lacks to half of
+    what is divided by must be factors of the sum.
+    """
+    zeros = (multiplier & -multiplier).bit_length() - 1
+    return multiplier != 0 and magnitude >> max(right - 1 - zeros, 0) > 0
+
+
+def _scale(
+    r: Requantization, rounding: Rounding, factors: Sequence[tuple[int, int]], unsigned: bool
+) -> RequantizeConstants:
     uniform = len(set(factors)) == 1
     flip = _FLIP if unsigned else 0
     return RequantizeConstants(
-        rounding=r.rounding,
+        rounding=rounding,
         multipliers=_padded(tuple(multiplier for multiplier, _ in factors), uniform),
         shifts=_padded(tuple(shift for _, shift in factors), uniform),
         each=0 if uniform else 1,
@@ -166,7 +203,7 @@ def _factor(r: Requantization, output: int) -> tuple[int, int]:
 def _reason(rounding: Rounding, multiplier: int, right: int, ends: tuple[int, int]) -> str | None:
     """Why 32 bits may not do for sums between the ends; None where they do. Requantizers are monotonic."""
     twice = rounding == Rounding.TFLITE
-    if right > (31 if twice else 62) or (right < 1 and not twice):
+    if right > (31 if twice else _MOST_SHIFT) or (right < 1 and not twice):
         return f"a shift by {right} bits"
     left = max(-right, 0) if twice else 0
     if max(map(abs, ends)) << left > _LARGEST:

@@ -68,12 +68,14 @@ class KernelTile:
 @frozen(kw_only=True)
 class Strips:
     """A depthwise kernel of 3x3 in strips: `lanes` channels at once, with strides of `stride` and shifts of
-    `shift` to the right at most. With `narrow` two products are added in 16 bits.
+    `shift` to the right at most; rounding `tflite_single` has shifts from `single` on, and as many of them.
+    With `narrow` two products are added in 16 bits.
     """
 
     lanes: int
     stride: int
     shift: int
+    single: int
     narrow: bool
 
 
@@ -100,13 +102,13 @@ DSP = KernelForm(
     name="DSP",
     tile=KernelTile(rows=3, panel=72, resident=16384),
     real=_REAL,
-    strips=Strips(lanes=4, stride=2, shift=22, narrow=False),
+    strips=Strips(lanes=4, stride=2, shift=22, single=32, narrow=False),
 )
 MVE = KernelForm(
     name="MVE",
     tile=KernelTile(rows=3, panel=144, resident=16384),
     real=_REAL,
-    strips=Strips(lanes=8, stride=3, shift=31, narrow=True),
+    strips=Strips(lanes=8, stride=3, shift=31, single=33, narrow=True),
 )
 
 _FORMS: Mapping[InstructionSet, KernelForm] = {
