@@ -10,7 +10,7 @@ from attrs import evolve, field, frozen
 
 from target_arch.backend.contract import Backend
 from target_arch.calibrate.counters import CountingPort, counter
-from target_arch.calibrate.fit import LeftOut, fitted, left_out, path_costs, stated
+from target_arch.calibrate.fit import fitted, left_out, path_costs, stated
 from target_arch.calibrate.observations import (
     CopyObservation,
     Observation,
@@ -20,7 +20,7 @@ from target_arch.calibrate.observations import (
     works,
 )
 from target_arch.calibrate.report import CalibrationReport
-from target_arch.diagnostics import refusal
+from target_arch.diagnostics import DiagnosticError, refusal
 from target_arch.pipeline import CompiledModel, CompileRequest, compile_model
 from target_arch.registry.plug_ins import PlugIns
 from target_arch.soc.chip.chip import cycles_per_instruction
@@ -28,7 +28,6 @@ from target_arch.soc.costs import (
     NOTHING_MEASURED,
     Calibration,
     Costs,
-    FittedCosts,
     MeasuredOperator,
     MeasuredTime,
 )
@@ -37,7 +36,8 @@ from target_arch.soc.model import HOST_ENGINE, SoC, TargetArch
 
 @frozen(kw_only=True)
 class CalibrateRequest:
-    """The compilations to measure, all for one SoC, and the port to measure on.
+    """The compilations to measure, all for one SoC, and the port to measure on. `probes` are measured, too,
+    as far as the chip takes them, and no error is stated for them.
 
     With `before`, the costs of an earlier calibration on the same port, only models are run that have a call
     whose code it did not measure. `said` is called with a line for each run.
@@ -45,6 +45,7 @@ class CalibrateRequest:
 
     compilations: tuple[CompileRequest, ...]
     port: str
+    probes: tuple[CompileRequest, ...] = ()
     before: Costs | None = field(default=None, repr=False)
     said: Callable[[str], None] = field(default=lambda text: None, repr=False)
 
@@ -56,6 +57,18 @@ class _Counted:
     calls: tuple[Observation, ...] = ()
     copies: tuple[CopyObservation, ...] = ()
     kept: int = 0
+
+
+@frozen(kw_only=True)
+class _Runs:
+    """The runs of models and those of probes."""
+
+    models: Sequence[_Counted]
+    probes: Sequence[_Counted]
+
+    @property
+    def all(self) -> Sequence[_Counted]:
+        return (*self.probes, *self.models)
 
 
 @frozen(kw_only=True)
@@ -73,7 +86,7 @@ def calibrate(request: CalibrateRequest) -> CalibrationReport:
     Raises as `compile_model` and running do; DiagnosticError for a port that cannot count, costs of another
     port to be updated, and where nothing can be measured. ToolMissing without SciPy.
     """
-    first = request.compilations[0]
+    first = (*request.compilations, *request.probes)[0]
     plug_ins = first.plug_ins or PlugIns.discover(first.backend_dirs)
     counting = counter(request.port, plug_ins.ports)
     measuring = _Measuring(counting=counting, known=_known(request), said=request.said)
@@ -88,14 +101,19 @@ def calibrate(request: CalibrateRequest) -> CalibrationReport:
         for each in request.compilations
         for arch in archs
     ]
-    if not any(run.calls for run in runs):
+    probes = [
+        _probed(evolve(each, port=counting.port, costs=None), arch, backends[arch.name], measuring)
+        for each in request.probes
+        for arch in archs
+    ]
+    if not any(run.calls for run in (*runs, *probes)):
         said = f"no target_arch of `{first.soc.name}` computes anything of these models that it counts"
         hint = (
             "`host` measures C on this computer, an emulated machine its instructions, "
             "`rtl` engines with Verilog"
         )
         raise refusal("nothing-measured", "port", said, hint)
-    return _report(request, counting, runs)
+    return _report(request, first.soc, counting, _Runs(models=runs, probes=probes))
 
 
 def _known(request: CalibrateRequest) -> Mapping[str, Mapping[str, MeasuredOperator]]:
@@ -132,6 +150,19 @@ def _counted(
     return _run(made, found, measuring.counting, cycles_per_instruction(chip, arch.name, arch.isa))
 
 
+def _probed(
+    compilation: CompileRequest, arch: TargetArch, backend: Backend, measuring: _Measuring
+) -> _Counted:
+    """The calls of a probe; none where it does not fit the chip."""
+    try:
+        return _counted(compilation, arch, backend, measuring)
+    except DiagnosticError as error:
+        measuring.said(
+            f"{compilation.model_path.stem} on {arch.name}: left out, {error.diagnostics[0].message}"
+        )
+        return _Counted()
+
+
 def _run(made: CompiledModel, found: Sequence[Work], counting: CountingPort, cycles_each: float) -> _Counted:
     """The calls and copies of a run; each instruction of an emulated machine takes so many cycles."""
     amounts = {number: amount * cycles_each for number, amount in counting.counted(made).items()}
@@ -162,16 +193,16 @@ def _kept(found: Sequence[Work], table: Mapping[str, MeasuredOperator]) -> tuple
     )
 
 
-def _report(request: CalibrateRequest, counting: CountingPort, runs: Sequence[_Counted]) -> CalibrationReport:
-    soc = request.compilations[0].soc
-    calls = [call for run in runs for call in run.calls]
-    moved = [copy for run in runs for copy in run.copies]
+def _report(request: CalibrateRequest, soc: SoC, counting: CountingPort, runs: _Runs) -> CalibrationReport:
+    calls = [call for run in runs.models for call in run.calls]
+    probed = [call for run in runs.probes for call in run.calls]
+    moved = [copy for run in runs.all for copy in run.copies]
     by_arch = {
-        arch.name: some
+        arch.name: (_at_arch(calls, arch), _at_arch(probed, arch))
         for arch in soc.archs
-        if (some := [call for call in calls if call.work.target_arch == arch.name])
+        if _at_arch([*calls, *probed], arch)
     }
-    others = {arch: left_out(some, cycles=counting.cycles) for arch, some in by_arch.items()}
+    others = {arch: left_out(*found, cycles=counting.cycles) for arch, found in by_arch.items()}
     second = 1 / soc.host.clock if counting.cycles and soc.host.clock else 1.0
     before = NOTHING_MEASURED if request.before is None else request.before
     costs = Costs(
@@ -182,17 +213,27 @@ def _report(request: CalibrateRequest, counting: CountingPort, runs: Sequence[_C
             counts=_counted_unit(soc, counting),
             tools=counting.tools,
             models=tuple(dict.fromkeys(call.work.model for call in calls)),
+            probes=len({call.work.model for call in probed}),
         ),
-        measured={arch: _measured(by_arch[arch], counting) for arch in sorted(by_arch)},
-        fitted={arch: _fit(by_arch[arch], others[arch], counting) for arch in sorted(by_arch)},
+        measured={
+            arch: _measured([*probed, *some], counting) for arch, (some, probed) in sorted(by_arch.items())
+        },
+        fitted={
+            arch: evolve(fitted(*found, cycles=counting.cycles), error=stated(others[arch]))
+            for arch, found in sorted(by_arch.items())
+        },
     )
     return CalibrationReport(
         costs=costs,
         left_out=tuple(call for arch in others for call in others[arch]),
-        measured=len(calls) - sum(run.kept for run in runs),
-        kept=sum(run.kept for run in runs),
+        measured=len(calls) + len(probed) - sum(run.kept for run in runs.all),
+        kept=sum(run.kept for run in runs.all),
         copies=len(moved),
     )
+
+
+def _at_arch(calls: Sequence[Observation], arch: TargetArch) -> list[Observation]:
+    return [call for call in calls if call.work.target_arch == arch.name]
 
 
 def _counted_unit(soc: SoC, counting: CountingPort) -> str:
@@ -200,10 +241,6 @@ def _counted_unit(soc: SoC, counting: CountingPort) -> str:
     host = soc.host
     each = cycles_per_instruction(soc.chip, host.name, host.isa) if counting.emulated else 1.0
     return counting.unit if each == 1.0 else f"{counting.unit}, {each:.3g} cycles each"
-
-
-def _fit(some: Sequence[Observation], others: Sequence[LeftOut], counting: CountingPort) -> FittedCosts:
-    return evolve(fitted(some, cycles=counting.cycles), error=stated(others))
 
 
 def _measured(some: Sequence[Observation], counting: CountingPort) -> dict[str, MeasuredOperator]:

@@ -1,6 +1,7 @@
 """Rates of units of work that fit what was counted, and how far they are off for models left out.
 
-Rates are not negative, and the relative errors of all calls weigh the same: least squares by SciPy.
+Calls of probes are never left out. Rates are not negative, and the relative errors of all calls weigh the
+same: least squares by SciPy.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,6 +9,7 @@ from math import log, sqrt
 from statistics import fmean, median, quantiles
 from typing import Any
 
+import networkx as nx
 import numpy as np
 from attrs import frozen
 
@@ -36,16 +38,35 @@ class LeftOut:
         return self.expected / self.amount - 1
 
 
-def fitted(some: Sequence[Observation], *, cycles: bool) -> FittedCosts:
-    """The rates of the units of these calls. Where calls cannot tell units apart, their rates keep the
-    proportion of the backend's; how much these weigh is what estimates parts of the calls best from the rest.
-    ToolMissing without SciPy.
+def fitted(some: Sequence[Observation], probes: Sequence[Observation] = (), *, cycles: bool) -> FittedCosts:
+    """The rates of the units of these calls and of those of probes. Where calls cannot tell units apart,
+    their rates keep the proportion of the backend's; how much these weigh is what estimates parts of the
+    calls best from the rest. ToolMissing without SciPy.
     """
-    parts = _parts(some)
-    if len(parts) < 2:
-        return _at_pull(some, _PULLS[0], cycles)
-    pull = min(_PULLS, key=lambda pull: _misses(parts, pull, cycles))
-    return _at_pull(some, pull, cycles)
+    rates: dict[str, float] = {}
+    for units in _together([*probes, *some]):
+        own, probed = ([each for each in part if units & each.work.units.keys()] for part in (some, probes))
+        rates |= _pulled(own, probed)
+    times = {unit: MeasuredTime(amount=rates[unit], cycles=cycles) for unit in sorted(rates)}
+    return FittedCosts(rates=times, share=_share([*probes, *some]))
+
+
+def _together(calls: Sequence[Observation]) -> list[set[str]]:
+    """Units that no call has beside those of another set: each set is fitted for itself."""
+    graph = nx.Graph()
+    for each in calls:
+        nx.add_path(graph, sorted(each.work.units))
+    return [set(units) for units in nx.connected_components(graph)]
+
+
+def _pulled(some: Sequence[Observation], probes: Sequence[Observation]) -> dict[str, float]:
+    """The rates at the pull that estimates parts of these calls best."""
+    parts = _parts(some or probes)
+    always = probes if some else ()
+    if len(parts) < (1 if always else 2):
+        return _at_pull([*some, *probes], _PULLS[0])
+    pull = min(_PULLS, key=lambda pull: _misses(parts, always, pull))
+    return _at_pull([*always, *(some or probes)], pull)
 
 
 def _parts(some: Sequence[Observation]) -> list[list[Observation]]:
@@ -56,19 +77,27 @@ def _parts(some: Sequence[Observation]) -> list[list[Observation]]:
     return [list(part) for part in (some[::2], some[1::2]) if part]
 
 
-def _misses(parts: Sequence[Sequence[Observation]], pull: float, cycles: bool) -> float:
-    """How far estimates of each part from the others are off, as the mean of logarithms."""
+def _misses(parts: Sequence[Sequence[Observation]], always: Sequence[Observation], pull: float) -> float:
+    """How far estimates of each part from the others are off, as the mean of logarithms. A unit that only
+    one part has counts as nothing.
+    """
     misses = []
     for number, part in enumerate(parts):
         others = [each for other, rest in enumerate(parts) if other != number for each in rest]
-        costs = _at_pull(others, pull, cycles)
-        misses += [abs(log(max(expected(each.work, costs) / each.amount, _LEAST))) for each in part]
+        rates = _at_pull([*always, *others], pull)
+        misses += [abs(log(max(_summed(each.work, rates) / each.amount, _LEAST))) for each in part]
     return fmean(misses)
 
 
-def _at_pull(some: Sequence[Observation], pull: float, cycles: bool) -> FittedCosts:
+def _summed(work: Work, rates: Mapping[str, float]) -> float:
+    return sum(rates.get(unit, 0.0) * count for unit, count in work.units.items())
+
+
+def _at_pull(some: Sequence[Observation], pull: float) -> dict[str, float]:
     """The rates where leaving the backend's weighs `pull`, as a part of what the errors of calls weigh."""
     units = sorted({unit for each in some for unit in each.work.units})
+    if not units:
+        return {}
     near = median(each.amount / (sum(each.work.priced.values()) or each.amount) for each in some)
     prior = np.array([near * _price(unit, some) for unit in units])
     shares = np.array([[each.work.units.get(unit, 0.0) / each.amount for unit in units] for each in some])
@@ -77,9 +106,7 @@ def _at_pull(some: Sequence[Observation], pull: float, cycles: bool) -> FittedCo
     weight = sqrt(pull * len(some) / len(units))
     rows = np.vstack([shares * scale, np.eye(len(units)) * weight])
     wanted = np.concatenate([np.ones(len(some)), np.where(prior > 0, weight, 0.0)])
-    rates = np.array(_least_squares(rows, wanted)) * scale
-    times = [MeasuredTime(amount=float(rate), cycles=cycles) for rate in rates]
-    return FittedCosts(rates=dict(zip(units, times, strict=True)), share=_share(some))
+    return dict(zip(units, (np.array(_least_squares(rows, wanted)) * scale).tolist(), strict=True))
 
 
 def _price(unit: str, some: Sequence[Observation]) -> float:
@@ -91,20 +118,26 @@ def _price(unit: str, some: Sequence[Observation]) -> float:
 def expected(work: Work, costs: FittedCosts) -> float:
     """The amount of a call at fitted rates; a share of the backend's estimate where a unit has none."""
     if all(unit in costs.rates for unit in work.units):
-        return sum(costs.rates[unit].amount * count for unit, count in work.units.items())
+        return _summed(work, {unit: costs.rates[unit].amount for unit in work.units})
     return costs.share * work.estimate
 
 
-def left_out(some: Sequence[Observation], *, cycles: bool) -> tuple[LeftOut, ...]:
-    """Every call, estimated by the fit of the other models; nothing where there is one model."""
+def left_out(
+    some: Sequence[Observation], probes: Sequence[Observation] = (), *, cycles: bool
+) -> tuple[LeftOut, ...]:
+    """Every call that is of no probe, estimated by the fit of the other models and of probes; nothing where
+    there are none.
+    """
     models = dict.fromkeys(each.work.model for each in some)
-    if len(models) < 2:
+    if len(models) < 2 and not probes:
         return ()
-    return tuple(one for model in models for one in _without(model, some, cycles))
+    return tuple(one for model in models for one in _without(model, some, probes, cycles))
 
 
-def _without(model: str, some: Sequence[Observation], cycles: bool) -> Iterator[LeftOut]:
-    costs = fitted([each for each in some if each.work.model != model], cycles=cycles)
+def _without(
+    model: str, some: Sequence[Observation], probes: Sequence[Observation], cycles: bool
+) -> Iterator[LeftOut]:
+    costs = fitted([each for each in some if each.work.model != model], probes, cycles=cycles)
     for each in some:
         if each.work.model == model:
             yield LeftOut(work=each.work, expected=expected(each.work, costs), amount=each.amount)

@@ -205,10 +205,13 @@ class Calibration(ClosedRecord):
     port: Annotated[str, Text(), "where its bundles ran"]
     counts: Annotated[str, Text(), "what was counted there: nanoseconds, instructions or cycles"]
     tools: Annotated[str, Text(), "the compiler or simulator that made the programs"]
-    models: Annotated[tuple[str, ...], Names(), "the models that were measured"]
+    models: Annotated[tuple[str, ...], Names(), "the models that were measured", WHERE_THERE] = ()
+    probes: Annotated[int, "how many nets of its own it measured besides", WHERE_THERE] = 0
 
     def __str__(self) -> str:
-        return f"{self.counts} on port `{self.port}`, {self.tools}, of {', '.join(self.models)}"
+        probes = (f"{self.probes} probe{'' if self.probes == 1 else 's'}",) if self.probes else ()
+        measured = ", ".join((*probes, *self.models))
+        return f"{self.counts} on port `{self.port}`, {self.tools}, of {measured}"
 
 
 @frozen(kw_only=True)

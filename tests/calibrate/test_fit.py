@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from random import Random
 
 import pytest
+from attrs import evolve
 
 from target_arch.calibrate.fit import expected, fitted, left_out, path_costs, stated
 from target_arch.calibrate.observations import CopyObservation, Observation, Work
@@ -101,3 +102,27 @@ def test_copies_have_set_up_and_bandwidth() -> None:
     assert (path.sources, path.targets, path.engine) == (("ddr",), ("sram",), "cpu")
     assert path.setup == pytest.approx(200e-8)
     assert path.bandwidth == pytest.approx(4e8)
+
+
+def test_units_of_other_calls_do_not_change_rates() -> None:
+    """Units that no call has beside those of another set are fitted for themselves."""
+    conv = list(planted(3))
+    pools = [
+        Observation(work=work(model, {"pool": count, "pool call": 1.0}, count), amount=5 * count + 1000)
+        for model in MODELS
+        for count in (10.0, 300.0, 9000.0)
+    ]
+    alone, both = fitted(conv, cycles=True), fitted([*conv, *pools], cycles=True)
+    assert {unit: both.rates[unit] for unit in alone.rates} == alone.rates
+    assert fitted(pools, cycles=True).rates["pool"] == both.rates["pool"]
+
+
+def test_probes_are_known_to_every_fit() -> None:
+    """One model whose calls do not tell its units apart is expected well where probes do."""
+    probes = [evolve(call, work=evolve(call.work, model="probe")) for call in planted(5)]
+    units = {"product": 1e5, "output": 10.0, "call": 1.0}
+    amount = sum(RATES[unit] * count for unit, count in units.items())
+    one = Observation(work=work("one", units, 1e5), amount=amount)
+    assert left_out([one], cycles=True) == ()
+    (expected_,) = left_out([one], probes, cycles=True)
+    assert expected_.error == pytest.approx(0, abs=0.05)

@@ -230,10 +230,15 @@ def _tune(to: ArgumentParser) -> None:
 
 def _calibrate(to: ArgumentParser) -> None:
     to.add_argument(
-        "models", nargs="+", type=Path, metavar="MODEL",
+        "models", nargs="*", type=Path, metavar="MODEL",
         help="an .onnx, .tflite, .pt2 or .relax file; with two or more an error is stated",
     )  # fmt: skip
     _soc(to)
+    to.add_argument(
+        "--probes", action="store_true",
+        help="measure nets of the tool's own besides, with layers in many shapes; then one model is enough "
+        "for an error, and none for costs",
+    )  # fmt: skip
     to.add_argument(
         "--port", default="host", metavar="NAME",
         help="where to measure: host (time of C on this computer), an emulated machine such as qemu_mps2 "

@@ -14,7 +14,14 @@ def calibrate(options: argparse.Namespace) -> int:
     chosen = configured(options)
     wanted = compile_options(options, chosen)
     wanted["port"] = options.port
-    report = calibrate_costs(options.models, chosen.soc, update=options.update, said=progress, **wanted)
+    report = calibrate_costs(
+        options.models,
+        chosen.soc,
+        probes=options.probes,
+        update=options.update,
+        said=progress,
+        **wanted,
+    )
     if options.output is not None:
         write_text(options.output, report.cost_file)
     if options.format == "json":

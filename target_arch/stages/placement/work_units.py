@@ -17,9 +17,8 @@ def work_parts(question: Question, backend: Backend) -> Mapping[str, WorkPart]:
 
 def _of_kind(question: Question, seconds: float) -> dict[str, WorkPart]:
     """Multiply-accumulates, bytes of all operands, elements of the output and one call, and, of a
-    convolution, the bytes that its windows gather; each with the operator's kind in its name, and
-    the element type where a reader wrote its loops. The backend's estimate is that of the first of them that
-    there is.
+    convolution, the bytes that its windows gather; each with the operator's kind and element type in its
+    name. The backend's estimate is that of the first of them that there is.
     """
     operator, model = question.operator, question.model
     operands = (*operator.inputs, *operator.constants, operator.output)
@@ -34,8 +33,8 @@ def _of_kind(question: Question, seconds: float) -> dict[str, WorkPart]:
     if operator.kind is OperatorKind.CONV2D:
         counts["gathered byte"] = macs // model.tensors[operator.output].shape[-1]
     some = [(unit, count) for unit, count in counts.items() if count]
-    loops = f" of {model.tensors[operator.output].dtype}" if operator.loop_operations else ""
+    kind = f"{operator.kind} of {model.tensors[operator.output].dtype}"
     return {
-        f"{operator.kind}{loops}: {unit}": WorkPart(count=float(count), seconds=0.0 if number else seconds)
+        f"{kind}: {unit}": WorkPart(count=float(count), seconds=0.0 if number else seconds)
         for number, (unit, count) in enumerate(some)
     }

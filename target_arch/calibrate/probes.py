@@ -1,0 +1,227 @@
+"""Nets of layers in many shapes, for measuring: no user's model has all of them.
+
+Layers of one network have much in common, so their times do not tell what a product costs and what an output
+does. Here windows, channels, strides, rows and lengths vary one against the other. Each net exists with 8-bit
+values and in float32.
+"""
+
+from collections.abc import Sequence
+from enum import Enum, auto
+from typing import Any
+
+import numpy as np
+import onnx
+from attrs import define, field, frozen
+from onnx import TensorProto, helper, numpy_helper
+
+_SCALE = 0.05
+_WEIGHT_SCALE = 0.02
+_BIASES = 500
+_OPSET = 17
+_IR_VERSION = 8
+
+
+class LayerKind(Enum):
+    """What a layer of a probe computes."""
+
+    CONVOLUTION = auto()
+    DEPTHWISE = auto()
+    RESIDUAL = auto()
+    """A convolution whose input is added to its output."""
+    AVERAGE = auto()
+    MAXIMUM = auto()
+    """Pools of 2x2."""
+    DENSE = auto()
+    """The first one is of the mean over the image."""
+
+
+@frozen
+class Layer:
+    """A layer with so many output channels. `kernel` and `stride` are rows and columns."""
+
+    kind: LayerKind
+    outputs: int = 0
+    kernel: tuple[int, int] = (1, 1)
+    stride: tuple[int, int] = (1, 1)
+
+
+def _convolution(outputs: int, kernel: tuple[int, int] = (1, 1), stride: tuple[int, int] = (1, 1)) -> Layer:
+    return Layer(LayerKind.CONVOLUTION, outputs, kernel, stride)
+
+
+def _depthwise(kernel: tuple[int, int] = (3, 3), stride: tuple[int, int] = (1, 1)) -> Layer:
+    return Layer(LayerKind.DEPTHWISE, 0, kernel, stride)
+
+
+def _residual() -> Layer:
+    return Layer(LayerKind.RESIDUAL, 0, (3, 3))
+
+
+def _dense(*outputs: int) -> tuple[Layer, ...]:
+    return tuple(Layer(LayerKind.DENSE, each) for each in outputs)
+
+
+_NETS: dict[str, tuple[tuple[int, ...], tuple[Layer, ...]]] = {
+    "windows": (
+        (3, 32, 32),
+        (
+            _convolution(8, (3, 3)),
+            _convolution(16, (3, 3), (2, 2)),
+            _residual(),
+            _convolution(24, (5, 5)),
+            Layer(LayerKind.MAXIMUM),
+            _convolution(32, (3, 3)),
+            _residual(),
+            _convolution(48),
+            _convolution(40, (3, 3)),
+            Layer(LayerKind.AVERAGE),
+            _convolution(64, (3, 3)),
+            _residual(),
+            *_dense(10),
+        ),
+    ),
+    "depthwise": (
+        (1, 48, 48),
+        (
+            _convolution(8, (3, 3), (2, 2)),
+            _depthwise(),
+            _convolution(20),
+            _depthwise(stride=(2, 2)),
+            _convolution(40),
+            _depthwise((5, 5)),
+            _convolution(72),
+            _depthwise(stride=(2, 2)),
+            _convolution(96),
+            _depthwise(),
+            _convolution(128),
+            _depthwise(stride=(2, 2)),
+            _convolution(160),
+            _depthwise(),
+            _convolution(32),
+            *_dense(3),
+        ),
+    ),
+    "sequence": (
+        (1, 40, 12),
+        (
+            _convolution(32, (8, 4), (2, 2)),
+            _depthwise(),
+            _convolution(48),
+            _depthwise((9, 1)),
+            _convolution(64),
+            _convolution(32, (3, 1)),
+            _convolution(32, (5, 1), (2, 1)),
+            _convolution(24),
+            *_dense(12),
+        ),
+    ),
+    "dense": ((300,), _dense(160, 160, 48, 400, 96, 16, 200, 6)),
+}
+
+
+def probes() -> tuple[onnx.ModelProto, ...]:
+    """All probes, named `probe_…`. Each ends with a softmax."""
+    return tuple(
+        _Net(f"probe_{name}{'' if integer else '_float32'}", shape, integer).model(layers)
+        for integer in (True, False)
+        for name, (shape, layers) in _NETS.items()
+    )
+
+
+@define
+class _Net:
+    """A chain of ONNX operators; `shape` is of the value at its end, without the batch."""
+
+    name: str
+    shape: tuple[int, ...]
+    integer: bool
+    value: str = "input"
+    nodes: list[onnx.NodeProto] = field(factory=list)
+    initializers: list[onnx.TensorProto] = field(factory=list)
+    random: np.random.RandomState = field(factory=lambda: np.random.RandomState(0))
+
+    def model(self, layers: Sequence[Layer]) -> onnx.ModelProto:
+        entry = helper.make_tensor_value_info("input", TensorProto.FLOAT, [1, *self.shape])
+        self.value = self._quantized("input", _SCALE)
+        for layer in layers:
+            self._add(layer)
+        self.value = self._quantized(self._node("Softmax", [self.value], axis=-1), 1 / 256)
+        result = helper.make_tensor_value_info(self.value, TensorProto.FLOAT, [1, *self.shape])
+        graph = helper.make_graph(self.nodes, self.name, [entry], [result], self.initializers)
+        opsets = [helper.make_opsetid("", _OPSET)]
+        return helper.make_model(graph, opset_imports=opsets, ir_version=_IR_VERSION)
+
+    def _add(self, layer: Layer) -> None:
+        match layer.kind:
+            case LayerKind.DENSE:
+                self._dense(layer.outputs)
+            case LayerKind.AVERAGE:
+                self._pool("AveragePool")
+            case LayerKind.MAXIMUM:
+                self._pool("MaxPool")
+            case _:
+                self._window(layer)
+
+    def _window(self, layer: Layer) -> None:
+        inputs = self.shape[0]
+        groups = inputs if layer.kind is LayerKind.DEPTHWISE else 1
+        outputs = layer.outputs or inputs
+        before = self.value
+        operands = self._parameters((outputs, inputs // groups, *layer.kernel))
+        result = self._node(
+            "Conv", [before, *operands], kernel_shape=layer.kernel, strides=layer.stride, group=groups,
+            auto_pad="SAME_UPPER",
+        )  # fmt: skip
+        if layer.kind is LayerKind.RESIDUAL:
+            result = self._node("Add", [self._quantized(result, _SCALE), before])
+        self.value = self._quantized(self._node("Relu", [result]), _SCALE)
+        rows, columns = (
+            -(-extent // stride) for extent, stride in zip(self.shape[1:], layer.stride, strict=True)
+        )
+        self.shape = (outputs, rows, columns)
+
+    def _dense(self, outputs: int) -> None:
+        if len(self.shape) > 1:
+            mean = self._quantized(self._node("GlobalAveragePool", [self.value]), _SCALE)
+            self.value = self._node("Flatten", [mean])
+        operands = self._parameters((outputs, self.shape[0]))
+        result = self._node("Gemm", [self.value, *operands], transB=1)
+        self.value = self._quantized(self._node("Relu", [result]), _SCALE)
+        self.shape = (outputs,)
+
+    def _pool(self, kind: str) -> None:
+        pooled = self._node(kind, [self.value], kernel_shape=(2, 2), strides=(2, 2))
+        self.value = self._quantized(pooled, _SCALE)
+        self.shape = (self.shape[0], *(extent // 2 for extent in self.shape[1:]))
+
+    def _parameters(self, shape: tuple[int, ...]) -> tuple[str, str]:
+        """Weights and biases of a layer; the scale keeps results in range whatever their number."""
+        depth = int(np.prod(shape[1:]))
+        scales = np.full(shape[0], _WEIGHT_SCALE / np.sqrt(depth), np.float32)
+        weights = self.random.randint(-127, 128, size=shape).astype(np.int8)
+        biases = self.random.randint(-_BIASES, _BIASES, size=shape[0]).astype(np.int32)
+        return self._parameter(weights, scales), self._parameter(biases, (scales * _SCALE).astype(np.float32))
+
+    def _parameter(self, values: Any, scales: Any) -> str:
+        if not self.integer:
+            each = scales.reshape(-1, *[1] * (values.ndim - 1))
+            return self._constant((values * each).astype(np.float32))
+        operands = [self._constant(each) for each in (values, scales, np.zeros(len(scales), values.dtype))]
+        return self._node("DequantizeLinear", operands, axis=0)
+
+    def _quantized(self, value: str, scale: float) -> str:
+        """The value through 8 bits, in a net of integers."""
+        if not self.integer:
+            return value
+        how = [self._constant(np.array(scale, np.float32)), self._constant(np.array(0, np.int8))]
+        return self._node("DequantizeLinear", [self._node("QuantizeLinear", [value, *how]), *how])
+
+    def _constant(self, values: Any) -> str:
+        name = f"constant_{len(self.initializers)}"
+        self.initializers.append(numpy_helper.from_array(values, name))
+        return name
+
+    def _node(self, kind: str, operands: Sequence[str], **attributes: Any) -> str:
+        name = f"value_{len(self.nodes)}"
+        self.nodes.append(helper.make_node(kind, operands, [name], **attributes))
+        return name
