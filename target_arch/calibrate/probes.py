@@ -22,7 +22,7 @@ _IR_VERSION = 8
 
 
 class LayerKind(Enum):
-    """What a layer of a probe computes."""
+    """The computation of a layer of a probe."""
 
     CONVOLUTION = auto()
     DEPTHWISE = auto()
