@@ -26,6 +26,8 @@ from target_arch.stages.steps.simulation.times import Times
 
 AHEAD = 32
 """How many partitions ahead of the first unfinished one items are considered."""
+PATIENCE = 5_000
+"""A program of more items is ordered for an eager host alone: a second order takes as long as the first."""
 
 
 @frozen(kw_only=True)
@@ -69,14 +71,14 @@ def _ranks(before: Sequence[tuple[int, ...]], takes: Sequence[int]) -> list[int]
 
 
 def list_orders(work: PartialLowering, given: OrderProblem, held: Collection[str] = ()) -> Iterator[Program]:
-    """The program with its items in orders that overlap: that of an eager host and, where it differs, that of
-    a patient one. In `held` memories no buffer begins early.
+    """The program with its items in orders that overlap: that of an eager host and, where it differs and the
+    program is not long (`PATIENCE`), that of a patient one. In `held` memories no buffer begins early.
     """
     for patient in (False, True):
         interleaver = _Interleaver(given, Headroom(work.soc, given.program, held), patient=patient)
         order = interleaver.order()
         yield evolve(given.program, items=tuple(given.program.items[number] for number in order))
-        if not interleaver.hasty:
+        if not interleaver.hasty or len(given.program.items) > PATIENCE:
             return
 
 

@@ -24,6 +24,7 @@ from target_arch.stages.paths.routes import Routes
 from target_arch.stages.program.dependences import dependences
 from target_arch.stages.program.joining.join import join
 from target_arch.stages.program.partial import PartialLowering
+from target_arch.stages.steps import list_order
 from target_arch.stages.steps.fit import fit_memory
 from target_arch.stages.steps.order import order_steps, steps_of
 from target_arch.stages.steps.overlap import FULL, overlapped
@@ -150,15 +151,19 @@ def test_weights_of_the_next_layer_come_while_this_one_computes() -> None:
     assert beside(found.spans, "a", "p1.l_b.w")
 
 
-def test_the_host_waits_to_start_others_before_it_computes_for_long() -> None:
+def test_the_host_waits_to_start_others_before_it_computes_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a long program it does not."""
     rows = (
         ("long", "relu", ("x",), 1024),
         ("a", "conv", ("x",), 1024),
         ("b", "soft", ("a",), 1024),
         ("end", "relu", ("long", "b"), 1024),
     )
-    found = executed(lowered(chips.model(*rows, inputs={"x": 1024}, weights=64), chips.EDGE))
+    model = chips.model(*rows, inputs={"x": 1024}, weights=64)
+    found = executed(lowered(model, chips.EDGE))
     assert beside(found.spans, "long", "b")
+    monkeypatch.setattr(list_order, "PATIENCE", 3)
+    assert not beside(executed(lowered(model, chips.EDGE)).spans, "long", "b")
 
 
 def test_what_fits_one_after_the_other_only_runs_so_and_says_why() -> None:
