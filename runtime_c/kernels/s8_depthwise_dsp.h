@@ -20,6 +20,9 @@
 #define TA_DW_STRIDE 2  /* the greatest */
 #define TA_DW_LEAST 32  /* shift of `tflite_single` */
 
+/* Added to the shift of a channel whose rounding is `tflite_single`: a shift by a register is by its lowest byte. */
+#define TA_DW_SINGLE_SHIFT 256
+
 /* A channel. The assembly knows the offsets of these members. */
 typedef struct {
     int32_t bias, multiplier, added, shift;
@@ -48,11 +51,12 @@ TA_PART void ta_s8_dw_lanes(ta_dw_lane *lanes, const ta_s8_end *end, const int8_
 {
     for (int32_t i = 0; i < TA_DW_LANES; ++i, ++lanes, ++n) {
         const int32_t own = n * end->scale->each;
-        const int32_t shift = end->rounding == TA_S8_TFLITE ? end->shift[own] : end->shift[own] - 31;
+        const int single = end->rounding == TA_S8_TFLITE ? 0 : 1;
+        const int32_t shift = single ? end->shift[own] - 31 : end->shift[own];
         lanes->bias = 2 * bias[n];
         lanes->multiplier = end->multiplier[own];
         lanes->added = ta_s8_offset_and_half(end->scale->offset, shift);
-        lanes->shift = shift;
+        lanes->shift = single ? shift + TA_DW_SINGLE_SHIFT : shift;
         for (int32_t t = 0; t < 3; ++t) {
             lanes->w[t][0] = (int16_t)(2 * ta_s8_dw_weight(w, t * line, n));
             lanes->w[t][1] = (int16_t)(2 * ta_s8_dw_weight(w, t * line + next, n));
@@ -151,8 +155,9 @@ TA_PART void ta_s8_dw_line(uint32_t *pairs, const ta_dw_axis *along, const int8_
 
 /* Values from `line` on, of three lines, the first of which is number `first`. */
 static inline void ta_s8_dw_pairs(const ta_dw_lane *lane, const uint32_t *line, int32_t first, int8_t *out,
-                                  int32_t stride, int rounding)
+                                  int32_t stride)
 {
+    const int single = lane->shift >= TA_DW_SINGLE_SHIFT ? 1 : 0;
     register const ta_dw_lane *r0 __asm__("r0") = lane;
     register const uint32_t *r1 __asm__("r1") = line;
     register const int16_t *r2 __asm__("r2") = lane->w[first == 0 ? 0 : 3 - first];
@@ -165,11 +170,11 @@ static inline void ta_s8_dw_pairs(const ta_dw_lane *lane, const uint32_t *line, 
                      : "r"(r0), [second] "i"(TA_DW_LANES * TA_DW_LINE * 2),                                    \
                        [third] "i"(TA_DW_LANES * TA_DW_LINE * 4)                                               \
                      : "r6", "r8", "r9", "r10", "r11", "r12", "lr", "cc", "memory")
-    if (stride == 1 && rounding == TA_S8_TFLITE) {
+    if (stride == 1 && !single) {
         TA_DW_ASSEMBLY(TA_DW_TAPS_1, "#4", TA_DW_TFLITE);
     } else if (stride == 1) {
         TA_DW_ASSEMBLY(TA_DW_TAPS_1, "#4", TA_DW_SINGLE);
-    } else if (rounding == TA_S8_TFLITE) {
+    } else if (!single) {
         TA_DW_ASSEMBLY(TA_DW_TAPS_2, "#8", TA_DW_TFLITE);
     } else {
         TA_DW_ASSEMBLY(TA_DW_TAPS_2, "#8", TA_DW_SINGLE);
@@ -178,8 +183,7 @@ static inline void ta_s8_dw_pairs(const ta_dw_lane *lane, const uint32_t *line, 
 
 /* A strip of all lines of an image: outputs from `column` on, `count` of them. */
 static inline void ta_s8_dw_strip(ta_dw_lane *lanes, const ta_dw_axis *along, const ta_dw_axis *across,
-                                  const int8_t *image, int8_t *out, int32_t column, int32_t count, uint32_t pad,
-                                  int rounding)
+                                  const int8_t *image, int8_t *out, int32_t column, int32_t count, uint32_t pad)
 {
     uint32_t ring[3][TA_DW_LANES][TA_DW_LINE / 2];
     const int32_t first = column * along->stride - along->before, width = (count - 1) * along->stride + 3;
@@ -193,7 +197,7 @@ static inline void ta_s8_dw_strip(ta_dw_lane *lanes, const ta_dw_axis *along, co
         int8_t *to = out + column * along->apart;
         for (int32_t i = 0; i < TA_DW_LANES; ++i, ++to) {
             lanes[i].last = to + (count - 1) * along->apart;
-            ta_s8_dw_pairs(lanes + i, ring[0][i], slot, to, along->stride, rounding);
+            ta_s8_dw_pairs(lanes + i, ring[0][i], slot, to, along->stride);
         }
         more = across->stride;
     }
@@ -222,7 +226,7 @@ TA_PART void ta_s8_dw_3x3(const ta_s8_depthwise *conv, const ta_s8_end *end, con
             int8_t *to = out + image * conv->out_height * out_row + n;
             for (int32_t column = 0, count; column < along->outputs; column += count) {
                 count = along->outputs - column < most ? along->outputs - column : most;
-                ta_s8_dw_strip(lanes, along, across, from, to, column, count, pad, end->rounding);
+                ta_s8_dw_strip(lanes, along, across, from, to, column, count, pad);
             }
         }
     }
