@@ -74,7 +74,7 @@ static ta_status bring_up(ta_models *models, const ta_load *load)
 static ta_status bring_all_up(ta_models *models, int replace)
 {
     ta_runtime *rt = &models->runtime;
-    int fill = replace == 0 || (rt->lost != 0u && rt->filled != rt->bundle);
+    int fill = (replace == 0 || (rt->lost != 0u && rt->filled != rt->bundle)) ? 1 : 0;
     for (uint32_t i = 0; is_load(rt->bundle, i); i++) {
         const ta_load *load = load_of(rt->bundle, i);
         const ta_load *held = models->programs[load->instance];
