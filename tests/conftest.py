@@ -24,7 +24,11 @@ import pytest
 
 from tests.earlier_run import EarlierRun, Record
 
-hypothesis.settings.register_profile("ci", derandomize=True, print_blob=True)
+# How fast examples are made is the machine's matter: beside other work the first ones take seconds.
+UNTIMED = (hypothesis.HealthCheck.too_slow,)
+hypothesis.settings.register_profile("local", suppress_health_check=UNTIMED)
+hypothesis.settings.register_profile("ci", derandomize=True, print_blob=True, suppress_health_check=UNTIMED)
+hypothesis.settings.load_profile("local")
 if os.environ.get("CI"):
     hypothesis.settings.load_profile("ci")
 
