@@ -10,7 +10,6 @@ from target_arch.api.model_file import Model, model_file
 from target_arch.api.option_types import require_options, typed_arguments
 from target_arch.api.options import CompileOptions, requested
 from target_arch.diagnostics import refusal
-from target_arch.diagnostics.advice import Keyword, advice
 from target_arch.soc import SoC
 from target_arch.soc.files.cost_file import read_costs
 
@@ -47,7 +46,7 @@ def calibrate_costs(
     """
     require_options(options, CalibrateOptions)
     if not models and not options.get("probes"):
-        hint = advice("name one, or measure nets of our own with ", Keyword("probes", True))
+        hint = "name one, or ask for probes"
         raise refusal("no-models", "models", "there is no model to measure", hint)
     own = ("update", "said", "port", "costs", "probes")
     others: dict[str, Any] = {name: value for name, value in options.items() if name not in own}

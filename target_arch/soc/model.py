@@ -359,9 +359,9 @@ class PartitioningRules(ClosedRecord):
     divide: Annotated[
         Mapping[str, tuple[str, ...]],
         Table(of=Names(least=0), also=EVERY_KIND),
-        "operator kind or `*` → which target_archs or instances may compute slices of them, with `--divide "
-        "auto`; none (`[]`): they stay whole. Kinds that are not named may be divided over whatever takes "
-        "them",
+        "operator kind or `*` → which target_archs or instances may compute slices of them, where "
+        "operators are divided; none (`[]`): they stay whole. Kinds that are not named may be divided over "
+        "whatever takes them",
     ] = field(factory=dict)
 
 

@@ -81,4 +81,4 @@ def test_a_probe_that_does_not_fit_is_left_out(tmp_path: Path) -> None:
 def test_without_models_and_probes_there_is_nothing_to_measure() -> None:
     with pytest.raises(DiagnosticError) as caught:
         calibrate_costs([], SOC)
-    assert "probes=True" in str(caught.value)
+    assert "ask for probes" in str(caught.value)
