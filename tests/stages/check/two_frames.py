@@ -130,7 +130,7 @@ def _frames(soc: SoC) -> Frames:
     pairs = [StatePair(input=2, output=2), StatePair(input=3, output=3, initial=bytes(range(256)) * 2)]
     run = lowered(with_states(model, pairs, model.outputs), soc)
     work = PartialLowering(setting=chips.setting(soc), graph=run.graph, kernels=run.kernels)
-    found = pipelined(soc, run.steps, run.plan, Times(work), None, 0.0)
+    found = pipelined(soc, run.steps, run.plan, Times(work), 2, 0.0)
     assert found is not None
     return Frames(soc=soc, run=run, right=found)
 
