@@ -81,5 +81,11 @@ def test_versions_asked_for_twice(domains: list[str], tmp_path: Path) -> None:
     del model.opset_import[:]
     for number, domain in enumerate(domains):
         model.opset_import.append(helper.make_opsetid(domain, 17 + number))
-    imported, _ = import_model(save(model, tmp_path / "m.onnx"))
-    assert "SoftmaxCrossEntropyLoss" not in str(imported)
+    try:
+        imported, _ = import_model(save(model, tmp_path / "m.onnx"))
+    except DiagnosticError as refused:
+        # Older versions of ONNX do not know that its domain has two names.
+        assert "No opset import for domain ''" in str(refused)
+        assert "ai.onnx" in domains
+    else:
+        assert "SoftmaxCrossEntropyLoss" not in str(imported)
