@@ -61,11 +61,15 @@ def loaded(path: Path, data: bytes) -> Any:
 
 
 def _ask_once(model: Any) -> None:
-    """Leave of the versions of a domain the newest: with two of them, a body is never put in its place."""
+    """Leave of the versions of a domain the newest: with two of them, a body is never put in its place.
+    ONNX's own domain has its short name everywhere: older versions of ONNX look for that.
+    """
     newest: dict[str, Any] = {}
+    for part in (*model.opset_import, *(each for each in _parts(model) if isinstance(each, onnx.NodeProto))):
+        if part.domain in ONNX_DOMAINS:
+            part.domain = ""
     for entry in model.opset_import:
-        domain = "" if entry.domain in ONNX_DOMAINS else entry.domain
-        newest[domain] = max(newest.get(domain, entry), entry, key=lambda each: each.version)
+        newest[entry.domain] = max(newest.get(entry.domain, entry), entry, key=lambda each: each.version)
     if len(newest) < len(model.opset_import):
         replace(model.opset_import, newest.values())
 
