@@ -71,16 +71,12 @@ step = "8 KiB"
 key = ["memory.npu_inp.size", "memory.npu_wgt.size"]
 values = ["8 KiB", "16 KiB", "32 KiB"]
 """
-EDGE = """
+_TCM = """
 [vary.tcm]
 key = "memory.dsp_tcm.size"
 values = ["16 KiB", "32 KiB", "48 KiB", "64 KiB", "96 KiB", "128 KiB", "192 KiB", "256 KiB"]
-[vary.bram]
-key = "memory.conv_bram.size"
-values = ["16 KiB", "32 KiB", "64 KiB"]
-[vary.scratch]
-key = ["memory.npu_inp.size", "memory.npu_wgt.size"]
-values = ["8 KiB", "32 KiB"]
+"""
+_SPEEDS = """
 [vary.dsp]
 key = ["copy[2].bandwidth", "copy[3].bandwidth"]
 values = ["200 MB/s", "400 MB/s", "800 MB/s", "1600 MB/s"]
@@ -91,6 +87,14 @@ values = ["400 MB/s", "800 MB/s", "1600 MB/s", "3200 MB/s"]
 key = "target_arch.dsp_cpu.clock"
 values = ["300 MHz", "600 MHz"]
 """
+EDGE = f"""
+{_TCM}[vary.bram]
+key = "memory.conv_bram.size"
+values = ["16 KiB", "32 KiB", "64 KiB"]
+[vary.scratch]
+key = ["memory.npu_inp.size", "memory.npu_wgt.size"]
+values = ["8 KiB", "32 KiB"]
+{_SPEEDS}"""
 EDGE_PRICE = "(tcm + 2 * bram + 2 * scratch) / 65536 + dsp / 4e8 + fabric / 8e8 + clock / 1e8"
 PRICE = {
     EDGE: EDGE_PRICE,
@@ -177,25 +181,13 @@ def smallest(count: int) -> None:
 
 
 TINY_SPACE = f"""
-[vary.tcm]
-key = "memory.dsp_tcm.size"
-values = ["16 KiB", "32 KiB", "48 KiB", "64 KiB", "96 KiB", "128 KiB", "192 KiB", "256 KiB"]
-[vary.bram]
+{_TCM}[vary.bram]
 key = "memory.conv_bram.size"
 values = ["16 KiB", "32 KiB", "48 KiB", "64 KiB", "128 KiB"]
 [vary.scratch]
 key = ["memory.npu_inp.size", "memory.npu_wgt.size"]
 values = ["8 KiB", "16 KiB", "32 KiB", "64 KiB"]
-[vary.dsp]
-key = ["copy[2].bandwidth", "copy[3].bandwidth"]
-values = ["200 MB/s", "400 MB/s", "800 MB/s", "1600 MB/s"]
-[vary.fabric]
-key = ["copy[4].bandwidth", "copy[5].bandwidth"]
-values = ["400 MB/s", "800 MB/s", "1600 MB/s", "3200 MB/s"]
-[vary.clock]
-key = "target_arch.dsp_cpu.clock"
-values = ["300 MHz", "600 MHz"]
-[formulas]
+{_SPEEDS}[formulas]
 price = "{EDGE_PRICE}"
 """
 

@@ -96,24 +96,23 @@ def calibrate(request: CalibrateRequest) -> CalibrationReport:
         for arch in first.soc.archs
         if arch.name in backends and counting.takes(arch, backends[arch.name])
     ]
-    runs = [
-        _counted(evolve(each, port=counting.port, costs=None), arch, backends[arch.name], measuring)
-        for each in request.compilations
-        for arch in archs
-    ]
-    probes = [
-        _probed(evolve(each, port=counting.port, costs=None), arch, backends[arch.name], measuring)
-        for each in request.probes
-        for arch in archs
-    ]
-    if not any(run.calls for run in (*runs, *probes)):
+    models, probes = (
+        [
+            count(evolve(each, port=counting.port, costs=None), arch, backends[arch.name], measuring)
+            for each in compilations
+            for arch in archs
+        ]
+        for count, compilations in ((_counted, request.compilations), (_probed, request.probes))
+    )
+    runs = _Runs(models=models, probes=probes)
+    if not any(run.calls for run in runs.all):
         said = f"no target_arch of `{first.soc.name}` computes anything of these models that it counts"
         hint = (
             "`host` measures C on this computer, an emulated machine its instructions, "
             "`rtl` engines with Verilog"
         )
         raise refusal("nothing-measured", "port", said, hint)
-    return _report(request, first.soc, counting, _Runs(models=runs, probes=probes))
+    return _report(request, first.soc, counting, runs)
 
 
 def _known(request: CalibrateRequest) -> Mapping[str, Mapping[str, MeasuredOperator]]:
@@ -197,11 +196,8 @@ def _report(request: CalibrateRequest, soc: SoC, counting: CountingPort, runs: _
     calls = [call for run in runs.models for call in run.calls]
     probed = [call for run in runs.probes for call in run.calls]
     moved = [copy for run in runs.all for copy in run.copies]
-    by_arch = {
-        arch.name: (_at_arch(calls, arch), _at_arch(probed, arch))
-        for arch in soc.archs
-        if _at_arch([*calls, *probed], arch)
-    }
+    pairs = {arch.name: (_at_arch(calls, arch), _at_arch(probed, arch)) for arch in soc.archs}
+    by_arch = {arch: found for arch, found in pairs.items() if any(found)}
     others = {arch: left_out(*found, cycles=counting.cycles) for arch, found in by_arch.items()}
     second = 1 / soc.host.clock if counting.cycles and soc.host.clock else 1.0
     before = NOTHING_MEASURED if request.before is None else request.before

@@ -61,12 +61,12 @@ def _together(calls: Sequence[Observation]) -> list[set[str]]:
 
 def _pulled(some: Sequence[Observation], probes: Sequence[Observation]) -> dict[str, float]:
     """The rates at the pull that estimates parts of these calls best."""
-    parts = _parts(some or probes)
-    always = probes if some else ()
-    if len(parts) < (1 if always else 2):
-        return _at_pull([*some, *probes], _PULLS[0])
+    left, always = (some, probes) if some else (probes, ())
+    parts = _parts(left)
+    if len(parts) < 2 and not always:
+        return _at_pull(left, _PULLS[0])
     pull = min(_PULLS, key=lambda pull: _misses(parts, always, pull))
-    return _at_pull([*always, *(some or probes)], pull)
+    return _at_pull([*always, *left], pull)
 
 
 def _parts(some: Sequence[Observation]) -> list[list[Observation]]:

@@ -7,15 +7,14 @@
  */
 #define _POSIX_C_SOURCE 200809L
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <soak.h>
 #include <zynq_edge_soc.h>
 
+#include "../runtime_c/soaking.h"
 #include "ports/host/host.h"
 
 enum { KINDS = 16, ONE_IN = 1000, EARLY = 1000 };
@@ -23,37 +22,7 @@ enum { KINDS = 16, ONE_IN = 1000, EARLY = 1000 };
 static float x[SOAK_INPUT_X_ELEMENTS], right[KINDS][SOAK_OUTPUT_Y_ELEMENTS], y[SOAK_OUTPUT_Y_ELEMENTS];
 static const soak_frame_inputs inputs = {x};
 static const soak_frame_outputs outputs = {y};
-static uint32_t state, wrong, faults, failed;
-
-static uint32_t next(void)
-{
-    state ^= state << 13;
-    state ^= state >> 17;
-    state ^= state << 5;
-    return state;
-}
-
-static unsigned long resident_kib(void)
-{
-    unsigned long total = 0, resident = 0;
-    FILE *file = fopen("/proc/self/statm", "r");
-    if (file == NULL || fscanf(file, "%lu %lu", &total, &resident) != 2)
-        exit(2);
-    (void)fclose(file);
-    return resident * (unsigned long)sysconf(_SC_PAGESIZE) / 1024u;
-}
-
-static unsigned descriptors(void)
-{
-    unsigned count = 0;
-    DIR *folder = opendir("/proc/self/fd");
-    if (folder == NULL)
-        exit(2);
-    while (readdir(folder) != NULL)
-        count++;
-    (void)closedir(folder);
-    return count - 3u; /* ".", ".." and the folder itself */
-}
+static uint32_t wrong, faults, failed;
 
 static void draw(uint32_t number)
 {

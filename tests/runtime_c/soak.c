@@ -6,53 +6,22 @@
  */
 #define _POSIX_C_SOURCE 200809L
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "conformance/conformance.h"
 #include "ports/host/host.h"
+#include "soaking.h"
 
 enum { ONE_IN = 50, KINDS = 4, SHORT_US = 2000, LONG_US = 60000000 };
 
 ta_runtime rt;
 static workload w;
-static uint32_t faults[KINDS], state;
+static uint32_t faults[KINDS];
 
 const char *failed(const char *condition)
 {
     return condition;
-}
-
-static uint32_t next(void)
-{
-    state ^= state << 13;
-    state ^= state >> 17;
-    state ^= state << 5;
-    return state;
-}
-
-static unsigned long resident_kib(void)
-{
-    unsigned long total = 0, resident = 0;
-    FILE *file = fopen("/proc/self/statm", "r");
-    if (file == NULL || fscanf(file, "%lu %lu", &total, &resident) != 2)
-        exit(2);
-    (void)fclose(file);
-    return resident * (unsigned long)sysconf(_SC_PAGESIZE) / 1024u;
-}
-
-static unsigned descriptors(void)
-{
-    unsigned count = 0;
-    DIR *folder = opendir("/proc/self/fd");
-    if (folder == NULL)
-        exit(2);
-    while (readdir(folder) != NULL)
-        count++;
-    (void)closedir(folder);
-    return count - 3u; /* ".", ".." and the folder itself */
 }
 
 static void build(uint32_t *steps)

@@ -14,7 +14,7 @@ from attrs import field, frozen, mutable
 
 from target_arch.plan.memory import Buffer, BufferKind
 from target_arch.stages.frames.blocks import HeldBytes, TaskBlock, names_of
-from target_arch.stages.frames.modulo import ModuloSchedule
+from target_arch.stages.frames.modulo import ModuloSchedule, in_order
 from target_arch.stages.frames.problem import FrameProblem
 from target_arch.stages.frames.turns import Interval, flat, pieces
 from target_arch.stages.steps.simulation.clock import HOST
@@ -37,16 +37,8 @@ def around_host(
     found = _Around(problem, sizes, period)
     if not all(found.place(block) for block in blocks):
         return None
-    takes, starts = problem.takes, found.starts
-    if any(starts[one] + takes[one] > starts[other] + period for one, other in problem.carried):
-        return None
-    return ModuloSchedule(
-        period=period,
-        starts=tuple(starts),
-        issues=tuple(map(found.issue, range(len(starts)))),
-        channels=tuple(found.channels),
-        end=max((start + takes[number] for number, start in enumerate(starts)), default=0),
-    )
+    issues = [found.issue(number) for number in range(len(found.starts))]
+    return in_order(problem, period, found.starts, issues, found.channels)
 
 
 class _HostTurn:

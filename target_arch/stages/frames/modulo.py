@@ -62,14 +62,28 @@ def modulo_schedule(
     found = _Table(problem, sizes, period, packed)
     if not all(found.place(block) for block in blocks):
         return None
-    takes, starts = problem.takes, found.starts
+    issues = [found.issue(number) for number in range(len(found.starts))]
+    return in_order(problem, period, found.starts, issues, found.channels)
+
+
+def in_order(
+    problem: FrameProblem,
+    period: int,
+    starts: Sequence[int],
+    issues: Sequence[int],
+    channels: Sequence[int],
+) -> ModuloSchedule | None:
+    """The schedule in which tasks start, are begun by the host, and have channels like this; None where a
+    task would start before what it takes over from the frame before.
+    """
+    takes = problem.takes
     if any(starts[one] + takes[one] > starts[other] + period for one, other in problem.carried):
         return None
     return ModuloSchedule(
         period=period,
         starts=tuple(starts),
-        issues=tuple(found.issue(number) for number in range(len(starts))),
-        channels=tuple(found.channels),
+        issues=tuple(issues),
+        channels=tuple(channels),
         end=max((start + takes[number] for number, start in enumerate(starts)), default=0),
     )
 
