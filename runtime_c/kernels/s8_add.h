@@ -93,7 +93,8 @@ static inline int8_t ta_s8_added(const ta_s8_add *add, int8_t first, int8_t seco
 {
     const int32_t a = (int8_t)(first ^ (add->flip[0] ? -128 : 0)) + add->offset[0];
     const int32_t b = (int8_t)(second ^ (add->flip[1] ? -128 : 0)) + add->offset[1];
-    const int32_t sum = add->rounding == TA_S8_TFLITE ? ta_s8_sum_tflite(add, a, b) : ta_s8_sum_onnx(add, a, b);
+    const int twice = ta_s8_rounding(add->rounding) == TA_S8_TFLITE ? 1 : 0;
+    const int32_t sum = twice ? ta_s8_sum_tflite(add, a, b) : ta_s8_sum_onnx(add, a, b);
     int32_t value = sum + add->offset[2];
     value = value < add->high ? value : add->high;
     value = value > add->low ? value : add->low;
@@ -120,7 +121,7 @@ TA_PART void ta_s8_add_portable(const ta_s8_add *add, const ta_s8_add_rows *all)
         int8_t *out = all->out + r * all->step[2];
         int32_t k = 0;
 #ifdef TA_KERNELS_NEON
-        if (add->rounding == TA_S8_TFLITE) {
+        if (ta_s8_rounding(add->rounding) == TA_S8_TFLITE) {
             k = ta_s8_add_neon(add, first, second, out, all->count);
         }
 #endif

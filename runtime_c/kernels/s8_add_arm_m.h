@@ -12,8 +12,8 @@
 static inline int ta_s8_half_of(const ta_s8_add *add)
 {
     const int32_t one = (int32_t)1 << 30;
-    if (add->rounding != TA_S8_TFLITE || add->negative || add->shift[2] < 1 || add->shift[2] > TA_S8_MOST_SHIFT ||
-        add->low != -128 || add->high != 127 || add->flip[0] || add->flip[1] || add->flip[2]) {
+    if (ta_s8_rounding(add->rounding) != TA_S8_TFLITE || add->negative || add->shift[2] < 1 ||
+        add->shift[2] > TA_S8_MOST_SHIFT || add->low != -128 || add->high != 127 || add->flip[0] || add->flip[1] || add->flip[2]) {
         return 2;
     }
     if (add->multiplier[0] == one && add->shift[0] == 0) {

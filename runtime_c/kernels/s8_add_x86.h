@@ -10,7 +10,7 @@
 /* Whether there is a form for these constants. */
 static inline int ta_s8_fits_x86(const ta_s8_add *add)
 {
-    return add->rounding == TA_S8_TFLITE || add->wide[0] + add->wide[1] <= (int64_t)1 << 45;
+    return ta_s8_rounding(add->rounding) == TA_S8_TFLITE || add->wide[0] + add->wide[1] <= (int64_t)1 << 45;
 }
 
 /* `onnx`: what operand `part` is multiplied with, and what is added for the offsets of both. */
@@ -212,7 +212,7 @@ TA_AVX512_PART __m128i ta_s8_load_avx512(const int8_t *from, int32_t count)
     }                                                                                                             \
     FORM static inline void ta_s8_add_##form(const ta_s8_add *add, const ta_s8_add_rows *all)                     \
     {                                                                                                             \
-        if (add->rounding == TA_S8_ONNX) {                                                                        \
+        if (ta_s8_rounding(add->rounding) == TA_S8_ONNX) {                                                        \
             ta_s8_add_as_##form(TA_S8_ONNX, add, all);                                                            \
         } else {                                                                                                  \
             ta_s8_add_as_##form(TA_S8_TFLITE, add, all);                                                          \

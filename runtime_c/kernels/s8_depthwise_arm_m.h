@@ -11,10 +11,11 @@
 static inline int ta_s8_dw_3x3_takes(const ta_s8_depthwise *conv, const ta_s8_end *end)
 {
     const ta_s8_scale *scale = end->scale;
-    const int32_t least = end->rounding == TA_S8_TFLITE ? 1 : TA_DW_LEAST;
+    const int rounding = ta_s8_rounding(end->rounding);
+    const int32_t least = rounding == TA_S8_TFLITE ? 1 : TA_DW_LEAST;
     if (conv->kernel_height != 3 || conv->kernel_width != 3 || conv->dilation_y != 1 || conv->dilation_x != 1 ||
         conv->stride_y > TA_DW_STRIDE || conv->stride_x > TA_DW_STRIDE || conv->is_unsigned ||
-        conv->channels < TA_DW_LANES || end->rounding == TA_S8_ONNX || end->add != 0 || scale->least < least) {
+        conv->channels < TA_DW_LANES || rounding == TA_S8_ONNX || end->add != 0 || scale->least < least) {
         return 0;
     }
 #ifdef TA_KERNELS_MVE

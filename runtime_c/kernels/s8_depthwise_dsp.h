@@ -51,7 +51,7 @@ TA_PART void ta_s8_dw_lanes(ta_dw_lane *lanes, const ta_s8_end *end, const int8_
 {
     for (int32_t i = 0; i < TA_DW_LANES; ++i, ++lanes, ++n) {
         const int32_t own = n * end->scale->each;
-        const int single = end->rounding == TA_S8_TFLITE ? 0 : 1;
+        const int single = ta_s8_rounding(end->rounding) == TA_S8_TFLITE ? 0 : 1;
         const int32_t shift = single ? end->shift[own] - 31 : end->shift[own];
         lanes->bias = 2 * bias[n];
         lanes->multiplier = end->multiplier[own];
@@ -157,7 +157,7 @@ TA_PART void ta_s8_dw_line(uint32_t *pairs, const ta_dw_axis *along, const int8_
 static inline void ta_s8_dw_pairs(const ta_dw_lane *lane, const uint32_t *line, int32_t first, int8_t *out,
                                   int32_t stride)
 {
-    const int single = lane->shift >= TA_DW_SINGLE_SHIFT ? 1 : 0;
+    const int single = TA_S8_HAS_TFLITE_SINGLE && (!TA_S8_HAS_TFLITE || lane->shift >= TA_DW_SINGLE_SHIFT) ? 1 : 0;
     register const ta_dw_lane *r0 __asm__("r0") = lane;
     register const uint32_t *r1 __asm__("r1") = line;
     register const int16_t *r2 __asm__("r2") = lane->w[first == 0 ? 0 : 3 - first];

@@ -46,7 +46,7 @@ static inline void ta_s8_dw_lanes(ta_dw_lanes *all, const ta_s8_end *end, const 
         const int32_t at = i / 2 + i % 2 * 4;
         all->bias[at] = bias[n + i];
         all->multiplier[at] = end->multiplier[own];
-        all->right[at] = (end->rounding == TA_S8_TFLITE ? 0 : 32) - end->shift[own];
+        all->right[at] = (ta_s8_rounding(end->rounding) == TA_S8_TFLITE ? 0 : 32) - end->shift[own];
         for (int32_t t = 0; t < 9; ++t) {
             all->w[t].lane[i] = ta_s8_dw_weight(w, t, n + i);
         }
@@ -167,7 +167,7 @@ static inline void ta_s8_dw_strip(ta_dw_lanes *all, const ta_s8_depthwise *conv,
             all->line[r] = ring[(slot + r) % 3];
         }
         all->out = out + (y * conv->out_width + column) * conv->apart;
-        ta_s8_dw_row_3x3(all, end->scale->offset, end->rounding);
+        ta_s8_dw_row_3x3(all, end->scale->offset, ta_s8_rounding(end->rounding));
         from = 3 - conv->stride_y;
     }
 }

@@ -27,7 +27,11 @@ TA_PART void ta_s8_finish(const ta_s8_end *end, int32_t n, int32_t rows, int32_t
                           int32_t from, int8_t *out, int64_t at, int32_t apart)
 {
     const int32_t own = n * end->scale->each, length = from * (int32_t)sizeof *sums;
+#ifdef TA_S8_WITHOUT_ADD
+    const int adds = 0;
+#else
     const int adds = end->add != NULL ? 1 : 0;
+#endif
     int8_t *const lines = (int8_t *)sums, *const to = out + at + n;
     { /* so that the two share their place on the stack */
         const ta_s8_rows all = {end->multiplier + own, end->shift + own,    rows, count, sums, from,

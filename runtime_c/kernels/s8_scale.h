@@ -14,6 +14,9 @@
  * Values of type uint8 are stored as int8 with the highest bit flipped (`flip` 0x80): `offset`, `low` and `high`
  * are less by 128 then.
  *
+ * A source that defines TA_S8_WITHOUT_TFLITE, TA_S8_WITHOUT_TFLITE_SINGLE or TA_S8_WITHOUT_ONNX before it includes
+ * kernels never asks for that rounding, and one with TA_S8_WITHOUT_ADD adds nothing: their code is left out.
+ *
  * Forms: portable, AVX2 (`s8_scale_x86.h`), AVX-512 (`s8_scale_avx512.h`), Arm DSP extension and MVE
  * (`s8_scale_arm_m.h`), NEON (`s8_scale_neon.h`), RISC-V V (`s8_scale_rvv.h`).
  */
@@ -31,6 +34,34 @@
 #define TA_S8_TFLITE 0
 #define TA_S8_TFLITE_SINGLE 1
 #define TA_S8_ONNX 2
+
+#ifdef TA_S8_WITHOUT_TFLITE
+#define TA_S8_HAS_TFLITE 0
+#else
+#define TA_S8_HAS_TFLITE 1
+#endif
+#ifdef TA_S8_WITHOUT_TFLITE_SINGLE
+#define TA_S8_HAS_TFLITE_SINGLE 0
+#else
+#define TA_S8_HAS_TFLITE_SINGLE 1
+#endif
+#ifdef TA_S8_WITHOUT_ONNX
+#define TA_S8_HAS_ONNX 0
+#else
+#define TA_S8_HAS_ONNX 1
+#endif
+
+/* The rounding itself, which is known when this is compiled where there is only one. */
+static inline int ta_s8_rounding(int rounding)
+{
+    if (TA_S8_HAS_TFLITE && (rounding == TA_S8_TFLITE || !(TA_S8_HAS_TFLITE_SINGLE || TA_S8_HAS_ONNX))) {
+        return TA_S8_TFLITE;
+    }
+    if (TA_S8_HAS_TFLITE_SINGLE && (rounding == TA_S8_TFLITE_SINGLE || !TA_S8_HAS_ONNX)) {
+        return TA_S8_TFLITE_SINGLE;
+    }
+    return TA_S8_ONNX;
+}
 
 typedef struct {
     int32_t each; /* 1 where outputs have multipliers and shifts of their own, else 0 */
@@ -98,32 +129,33 @@ TA_PART void ta_s8_scale_portable(int rounding, const ta_s8_scale *scale, const 
 
 static inline void ta_s8_scale_rows(int rounding, const ta_s8_scale *scale, const ta_s8_rows *all)
 {
+    const int kept = ta_s8_rounding(rounding);
 #ifdef TA_KERNELS_AVX512
     if (TA_HAS_AVX512) {
-        ta_s8_scale_avx512(rounding, scale, all);
+        ta_s8_scale_avx512(kept, scale, all);
         return;
     }
 #endif
 #ifdef TA_KERNELS_X86
     if (TA_HAS_AVX2) {
-        ta_s8_scale_avx2(rounding, scale, all);
+        ta_s8_scale_avx2(kept, scale, all);
         return;
     }
 #endif
 #if defined(TA_KERNELS_DSP) || defined(TA_KERNELS_MVE)
-    if (ta_s8_scale_arm_m(rounding, scale, all)) {
+    if (ta_s8_scale_arm_m(kept, scale, all)) {
         return;
     }
 #endif
 #ifdef TA_KERNELS_RVV
-    if (ta_s8_scale_rvv(rounding, scale, all)) {
+    if (ta_s8_scale_rvv(kept, scale, all)) {
         return;
     }
 #endif
 #ifdef TA_KERNELS_NEON
-    ta_s8_scale_neon(rounding, scale, all);
+    ta_s8_scale_neon(kept, scale, all);
 #else
-    ta_s8_scale_portable(rounding, scale, all);
+    ta_s8_scale_portable(kept, scale, all);
 #endif
 }
 

@@ -199,7 +199,8 @@ class CFunction:
     `runtime_c/kernels`. With `fails` it returns an int, 0 where its results are good; else nothing.
     `object` is the same function as an object file for the instance's core, where the codegen is `llvm`;
     a port with the device itself loads `device` instead. `in_place` are pairs of parameters (written,
-    read) that may be the same memory; none of these is `restrict`.
+    read) that may be the same memory; none of these is `restrict`. `without` are macros that leave out code
+    of the `headers` below `kernels/` which this function never reaches.
     """
 
     name: str
@@ -210,6 +211,7 @@ class CFunction:
     object: bytes = field(default=b"", repr=False)
     in_place: tuple[tuple[int, int], ...] = ()
     device: DeviceFunction | None = None
+    without: frozenset[str] = frozenset()
 
 
 @frozen(kw_only=True)

@@ -5,7 +5,7 @@ which takes the operands as an array and casts each to the type of the parameter
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from attrs import frozen
 
@@ -86,6 +86,12 @@ def _check_call(step: Dispatch, function: CFunction, planned: set[tuple[str, str
                 raise ValueError(f"`{step.function}` cannot write `{one.of}` over `{other.of}`")
 
 
+def left_out(functions: Sequence[CFunction]) -> list[str]:
+    """The macros that leave out what no function reaches of the headers that the bundle brings."""
+    users = [each for each in functions if any(header.startswith(CARRIED) for header in each.headers)]
+    return sorted(frozenset[str].intersection(*(each.without for each in users))) if users else []
+
+
 def entry(inputs: EmitInputs, arch: str, function: str) -> str:
     """The C name of the entry of a function of a target_arch."""
     return f"{inputs.stem}_{arch}_{function}"
@@ -99,6 +105,7 @@ def kernels_source(inputs: EmitInputs, of: Kernels) -> str:
     carried = [header for header in own if header.startswith(CARRIED)]
     out.lines(f"#include <{header}>" for header in (*HEADERS, *sorted(own.keys() - set(carried))))
     out.line()
+    out.lines(f"#define {macro}" for macro in left_out(of.functions))
     out.lines(f'#include "{header}"' for header in carried)
     out.line(f'#include "{inputs.stem}_internal.h"')
     for function in of.functions:

@@ -12,6 +12,7 @@ import numpy as np
 from attrs import frozen
 
 from target_arch.backends.plain_c.kernels.text import Made
+from target_arch.emit.model.kernels import left_out
 from target_arch.plan.model import C_TYPES
 from target_arch.resources import runtime_c
 from tests.backends.c.one import Array, array_of
@@ -45,8 +46,10 @@ class Case:
 def program(cases: Sequence[Case]) -> str:
     """The C text. It prints the name of each call whose result differs, and returns how many do."""
     headers = dict.fromkeys(header for case in cases for header in case.made.function.headers)
+    macros = left_out([case.made.function for case in cases])
     functions = {case.made.function.name: case.made.function.text for case in cases}
     includes = ["#include <math.h>", "#include <stdint.h>", "#include <stdio.h>", "#include <string.h>"]
+    includes += [f"#define {macro}" for macro in macros]
     parts = [*includes, *(f'#include "{header}"' for header in headers), *functions.values()]
     for number, case in enumerate(cases):
         parts.append(_data(number, case))

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from target_arch.backends.plain_c.kernels.layout import layout_of
+from target_arch.emit.model.kernels import left_out
 from target_arch.soc.words import InstructionSet
 from tests.backends.c.hybrid_cases import hybrid_conv2d_cases, hybrid_dense_cases
 from tests.backends.c.integer_cases import integer_cases
@@ -27,6 +28,7 @@ from tests.systems import COMPILER, EMULATOR, MACHINES
 
 BOARDS = {InstructionSet.ARMV7E_M: "mps2-an500", InstructionSet.ARMV8_1_M: "mps3-an547"}
 FAMILIES = ("integer", "hybrid", "parts", "strips")
+ROUNDINGS = {"TA_S8_WITHOUT_TFLITE", "TA_S8_WITHOUT_TFLITE_SINGLE", "TA_S8_WITHOUT_ONNX"}
 START = """
 extern void _start(void);
 __attribute__((naked, used)) void reset(void)
@@ -63,8 +65,25 @@ def cases(isa: InstructionSet, family: str) -> list[Case]:
 def test_forms_are_those_of_plain_integers(
     isa: InstructionSet, family: str, tmp_path: Path, needs_tool: Callable[[str], str]
 ) -> None:
-    compiler, emulator, made = needs_tool(COMPILER), needs_tool(EMULATOR), cases(isa, family)
-    source, binary = tmp_path / "calls.c", tmp_path / "calls"
+    check(isa, cases(isa, family), tmp_path, needs_tool)
+
+
+@pytest.mark.parametrize("rounding", sorted(ROUNDINGS))
+@pytest.mark.parametrize("isa", BOARDS)
+def test_models_with_one_rounding_leave_the_others_out(
+    isa: InstructionSet, rounding: str, tmp_path: Path, needs_tool: Callable[[str], str]
+) -> None:
+    others = ROUNDINGS - {rounding}
+    made = [*cases(isa, "integer"), *cases(isa, "strips")]
+    made = [case for case in made if ROUNDINGS & case.made.function.without == others]
+    assert others <= set(left_out([case.made.function for case in made]))
+    check(isa, made, tmp_path, needs_tool)
+
+
+def check(isa: InstructionSet, made: list[Case], folder: Path, needs_tool: Callable[[str], str]) -> None:
+    """No call goes wrong on the emulated board."""
+    compiler, emulator = needs_tool(COMPILER), needs_tool(EMULATOR)
+    source, binary = folder / "calls.c", folder / "calls"
     source.write_text(program(made) + START)
     link = ("--specs=rdimon.specs", "-Wl,--section-start=.vectors=0", "-lm")
     flags = (*MACHINES[BOARDS[isa]].flags, *FLAGS)

@@ -3,6 +3,7 @@ hash of their text.
 """
 
 import hashlib
+import re
 import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Protocol
@@ -13,6 +14,14 @@ from target_arch.plan.kernels import CFunction
 from target_arch.plan.model import C_TYPES, Tensor
 
 _LINE = 110
+
+_FORMS = {
+    "TA_S8_WITHOUT_TFLITE": re.compile(r"\bTA_S8_TFLITE\b"),
+    "TA_S8_WITHOUT_TFLITE_SINGLE": re.compile(r"\bTA_S8_TFLITE_SINGLE\b"),
+    "TA_S8_WITHOUT_ONNX": re.compile(r"\bTA_S8_ONNX\b"),
+    "TA_S8_WITHOUT_ADD": re.compile(r"\bta_s8_add\b"),
+}
+"""Macros of `s8_scale.h` that leave code out, and what the text of a function has that needs this code."""
 
 
 @frozen(kw_only=True)
@@ -94,6 +103,7 @@ def function(
         text=text,
         headers=headers,
         in_place=in_place,
+        without=frozenset(macro for macro, needed in _FORMS.items() if not needed.search(body)),
     )
 
 
