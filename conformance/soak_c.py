@@ -17,10 +17,10 @@ from conformance.fuzz_c import FLAGS, ROOT, WITH_HOST_PORT
 SOURCE = ROOT.parent / "tests" / "runtime_c" / "soak.c"
 
 
-def build(program: Path) -> None:
-    """Compile the program under the sanitizers."""
+def build(program: Path, *compiler: str) -> None:
+    """Compile the program, by a compiler with its flags."""
     sources = [str(path) for pattern in WITH_HOST_PORT for path in sorted(ROOT.glob(pattern))]
-    command = ("clang", *FLAGS, str(SOURCE), *sources, "-lpthread", "-o", str(program))
+    command = (*compiler, str(SOURCE), *sources, "-lpthread", "-o", str(program))
     subprocess.run(command, cwd=ROOT, check=True)
 
 
@@ -31,7 +31,7 @@ def main() -> int:
     wanted = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "soak"
-        build(program)
+        build(program, "clang", *FLAGS)
         command = (str(program), str(wanted.runs), str(wanted.seed))
         return subprocess.run(command, check=False).returncode
 

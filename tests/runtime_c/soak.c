@@ -75,6 +75,7 @@ int main(int argc, char **argv)
         return 2;
     const uint32_t runs = (uint32_t)strtoul(argv[1], NULL, 0);
     state = (uint32_t)strtoul(argv[2], NULL, 0) | 1u;
+    under_test.set_mode("eager"); /* gives the port its simulation, without which it does not open */
     build(steps);
     if (!start())
         return 1;

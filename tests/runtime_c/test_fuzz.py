@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from conformance import soak_c
 from conformance.fuzz_c import SANITIZERS, TARGETS, build
 from tests.runtime_c.test_conformance import links
 
@@ -25,3 +26,12 @@ def test_no_input_crashes(needs_tool: Callable[[str], str], tmp_path: Path, name
     assert done.returncode == 0, done.stdout + done.stderr[-2000:]
     if name == "tables":
         assert " 0 accepted" not in done.stdout
+
+
+def test_a_soak_runs(needs_tool: Callable[[str], str], tmp_path: Path) -> None:
+    """`conformance/soak_c.py` runs a million, under sanitizers."""
+    program = tmp_path / "soak"
+    soak_c.build(program, needs_tool("cc"), "-std=c99", "-I.", "-Iinclude")
+    done = subprocess.run([str(program), "1000", "7"], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1000 runs, 0 wrong" in done.stdout
