@@ -32,6 +32,8 @@ def test_a_soak_runs(needs_tool: Callable[[str], str], tmp_path: Path) -> None:
     """`conformance/soak_c.py` runs a million, under sanitizers."""
     program = tmp_path / "soak"
     soak_c.build(program, needs_tool("cc"), "-std=c99", "-I.", "-Iinclude")
-    done = subprocess.run([str(program), "1000", "7"], capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(
+        [str(program), "1000", "7"], capture_output=True, text=True, check=False, timeout=60
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "1000 runs, 0 wrong" in done.stdout

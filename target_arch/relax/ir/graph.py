@@ -25,7 +25,7 @@ class Graph:
 
     `arithmetic` is the format whose rules the quantized operators of this program follow: `tflite` or `onnx`.
     `bound` maps a variable to its expression, `users` a variable to the variables whose expressions read it
-    (dead ones left out).
+    (dead ones left out), `reads` one that is not dead to those that its expression reads, each once.
     """
 
     function: Any
@@ -34,6 +34,7 @@ class Graph:
     arithmetic: Arithmetic
     variables: tuple[Any, ...]
     bound: Any
+    reads: Mapping[Any, tuple[Any, ...]] = field(repr=False)
     users: Mapping[Any, tuple[Any, ...]]
     outputs: tuple[Any, ...]
     names: Mapping[Any, str] = field(repr=False)
@@ -94,25 +95,26 @@ def read_graph(module: Any, arithmetic: Arithmetic, file: FileFacts | None = Non
     bindings = [binding for block in function.body.blocks for binding in block.bindings]
     bound = {binding.var: binding.value for binding in bindings}
     outputs = _outputs(function, bound)
-    live = _live(bindings, outputs)
+    reads = _live_reads(bindings, outputs)
+    live = tuple(reads)
     users: dict[Any, list[Any]] = {}
     constant: set[Any] = set()
-    for var in live:
-        reads = tuple(dict.fromkeys(variables_of(bound[var])))
-        for read in reads:
+    for var, operands in reads.items():
+        for read in operands:
             users.setdefault(read, []).append(var)
-        if not all(read in constant for read in reads):
+        if not all(read in constant for read in operands):
             continue
         if is_defined(bound[var]):
-            constant -= _behind(reads, bound)
+            constant -= _behind(operands, bound)
         else:
             constant.add(var)
     return Graph(
         function=function,
         module=module,
         arithmetic=arithmetic,
-        variables=tuple(live),
+        variables=live,
         bound=bound,
+        reads=reads,
         users={var: tuple(found) for var, found in users.items()},
         outputs=outputs,
         names={var: file.authors[bound[var]] for var in live if bound[var] in file.authors},
@@ -184,12 +186,13 @@ def _outputs(function: Any, bound: dict[Any, Any]) -> tuple[Any, ...]:
     return tuple(result.fields) if isinstance(result, relax.Tuple) else (result,)
 
 
-def _live(bindings: list[Any], outputs: tuple[Any, ...]) -> list[Any]:
-    """The variables the outputs depend on, in program order."""
+def _live_reads(bindings: list[Any], outputs: tuple[Any, ...]) -> dict[Any, tuple[Any, ...]]:
+    """The variables the outputs depend on, in program order, with those that each of them reads."""
     needed = dict.fromkeys(outputs)
-    live = []
+    found = []
     for binding in reversed(bindings):
         if binding.var in needed:
-            live.append(binding.var)
-            needed.update(dict.fromkeys(variables_of(binding.value)))
-    return live[::-1]
+            reads = dict.fromkeys(variables_of(binding.value))
+            found.append((binding.var, tuple(reads)))
+            needed.update(reads)
+    return dict(reversed(found))

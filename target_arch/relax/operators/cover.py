@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from math import prod
 from typing import Any
 
-from attrs import evolve
+from attrs import evolve, field, frozen
 from tvm import relax
 
 from target_arch.backend.contract import Pattern
@@ -30,13 +30,13 @@ _CONVERSIONS = ("quantize", _REPEATABLE)
 
 def cover(graph: Graph, patterns: Iterable[Pattern]) -> tuple[Draft, ...]:
     """Drafts of operators in program order that together compute the outputs of `graph`."""
-    by_root = _by_root(matcher for pattern in patterns for matcher in _loaded(pattern))
+    candidates = _Candidates(matchers=tuple(each for pattern in patterns for each in _loaded(pattern)))
     needed = dict.fromkeys(graph.outputs)
     drafts: list[Draft] = []
     for var in reversed(graph.variables):
         if var not in needed:
             continue
-        draft = _largest(graph, var, by_root) or _single(graph, var)
+        draft = _largest(graph, var, candidates) or _single(graph, var)
         drafts.append(draft)
         needed.update(dict.fromkeys(draft.inputs))
     return tuple(reversed(drafts))
@@ -47,22 +47,31 @@ def _loaded(pattern: Pattern) -> tuple[Matcher, ...]:
     return (matchers,) if isinstance(matchers, Matcher) else tuple(matchers)
 
 
-def _by_root(matchers: Iterable[Matcher]) -> dict[str, list[Matcher]]:
-    found: dict[str, list[Matcher]] = {}
-    for matcher in matchers:
-        for root in matcher.roots:
-            found.setdefault(root, []).append(matcher)
-    return found
+@frozen(kw_only=True, eq=False)
+class _Candidates:
+    """The matchers that may match a call, found once for all calls of an operator on the same operators."""
+
+    matchers: tuple[Matcher, ...]
+    _known: dict[tuple[str, ...], tuple[Matcher, ...]] = field(factory=dict)
+
+    def of(self, graph: Graph, call: Any) -> tuple[Matcher, ...]:
+        operands = tuple(operator_of(graph.bound.get(operand, operand)) for operand in call.args)
+        root, operator = operator_name(call), operator_of(call)
+        key = (root, operator, *operands)
+        if key not in self._known:
+            self._known[key] = tuple(
+                each for each in self.matchers if root in each.roots and each.may_match(operator, operands)
+            )
+        return self._known[key]
 
 
-def _largest(graph: Graph, var: Any, by_root: dict[str, list[Matcher]]) -> Draft | None:
+def _largest(graph: Graph, var: Any, candidates: _Candidates) -> Draft | None:
     call = graph.call(var)
     if call is None or graph.is_activation(var) is False:
         return None
     best, size = None, 0
-    operands = [operator_of(graph.bound.get(operand, operand)) for operand in call.args]
-    for matcher in by_root.get(operator_name(call), ()):
-        draft = matcher.match(graph, var, operator_of(call), operands)
+    for matcher in candidates.of(graph, call):
+        draft = matcher.match(graph, var)
         if draft is None:
             continue
         inside = tuple(operators_between(graph, var, draft.inputs))

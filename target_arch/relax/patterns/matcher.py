@@ -20,7 +20,6 @@ from target_arch.plan.model import Attribute, Quantization, VirtualDevice
 from target_arch.plan.operators.facts import Arithmetic, Facts
 from target_arch.plan.operators.kinds import OperatorKind, facts_of, kind_of
 from target_arch.relax.ir.graph import Graph
-from target_arch.relax.ir.variables import variables_of
 from target_arch.relax.patterns.constants import Constant, constant_of, quantization_of
 from target_arch.relax.patterns.operands import Alternative, alternatives
 
@@ -114,12 +113,14 @@ class Matcher:
     def _alternatives(self) -> tuple[Alternative, ...]:
         return alternatives(self.pattern)
 
-    def match(self, graph: Graph, var: Any, operator: str, operands: Sequence[str]) -> Draft | None:
-        """The operator ending at this variable, None where there is none. It is bound to a call of `operator`
-        on results of the operators `operands`, as `operator_of` names them.
+    def may_match(self, operator: str, operands: Sequence[str]) -> bool:
+        """False where the pattern cannot match a call of `operator` on results of the operators `operands`,
+        as `operator_of` names them.
         """
-        if not any(one.may_be(operator, operands) for one in self._alternatives):
-            return None
+        return any(one.may_be(operator, operands) for one in self._alternatives)
+
+    def match(self, graph: Graph, var: Any) -> Draft | None:
+        """The operator ending at this variable, which is bound to a call, None where there is none."""
         call = graph.bound[var]
         found = self.pattern.extract_matched_expr(call, graph.matchable.around(var, self._depth))
         if not found:
@@ -172,7 +173,7 @@ def operators_between(graph: Graph, root: Any, inputs: tuple[Any, ...]) -> Itera
     while queue:
         var = queue.pop()
         yield var
-        for read in variables_of(graph.bound[var]):
+        for read in graph.reads[var]:
             if graph.is_activation(read) and read not in inputs and read not in seen:
                 seen[read] = None
                 queue.append(read)

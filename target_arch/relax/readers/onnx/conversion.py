@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from functools import cache, partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from attrs import frozen
@@ -62,9 +63,15 @@ def is_known(domain: str, operator: str) -> bool:
 
 
 @cache
-def _of_frontend() -> frozenset[str]:
-    """The names of the frontend's converters, whose table is made again for every operator."""
-    return frozenset(_get_convert_map())
+def _of_frontend() -> Mapping[str, Any]:
+    """The frontend's converters by name, whose table it makes again for every operator."""
+    return MappingProxyType(_get_convert_map())
+
+
+@cache
+def _converter(operator: str, opset: int) -> Any:
+    """The frontend's converter of an operator in that version."""
+    return _of_frontend()[operator].get_converter(opset)
 
 
 def _is_ours(domain: str, operator: str) -> bool:
@@ -254,12 +261,19 @@ class _Importer(ONNXGraphImporter):  # type: ignore[misc]
             found = self.bb.normalize(relax.Tuple(made) if isinstance(made, tuple) else made)
         else:
             attributes["tvm_custom"] = {"name": node.name, "num_outputs": len(node.output)}
-            found = self._convert_operator(node.op_type, inputs, attributes, self.opset)
+            found = self._by_frontend(node.op_type, inputs, attributes)
         if isinstance(found, relax.Tuple):
             return list(found.fields)
         if isinstance(found.ty, relax.TupleType):
             return [self.bb.emit(relax.TupleGetItem(found, index)) for index in range(len(found.ty.fields))]
         return [found]
+
+    def _by_frontend(self, operator: str, inputs: Any, attributes: Mapping[str, Any]) -> Any:
+        """The result, as `_convert_operator` makes it, which looks for the converter each time."""
+        if operator not in _of_frontend():
+            raise NotConverted("not known here")
+        found = _converter(operator, self.opset)(self.bb, inputs, attributes, [self._nodes, self._params])
+        return self.bb.normalize(found) if isinstance(found, relax.Expr) else found
 
     def _stand_in(self, node: Any) -> None:
         """Zeros for the outputs of an operator that failed, so that those behind it are judged, too."""
