@@ -22,6 +22,10 @@ from target_arch.relax.te.loops import written
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
+MOST_DIMENSIONS = 32
+"""Of a tensor: NumPy's arrays have no more, before version 2, and all constants are such."""
+
+
 class NotConverted(ValueError):
     """No converter takes an operator as it is; the text is the reason, after the operator's name."""
 

@@ -22,6 +22,7 @@ from target_arch.relax.readers.batch_norm import with_known_statistics
 from target_arch.relax.readers.outputs import with_computed_outputs
 from target_arch.relax.readers.source import Imported
 from target_arch.relax.readers.volumes import with_sliced_volumes
+from target_arch.relax.site import MOST_DIMENSIONS
 from target_arch.relax.te.half import HALF
 
 # Errors that the frontends were seen to raise on models they cannot take; none is raised by our own code in
@@ -119,6 +120,9 @@ def _check_value(path: Path, var: Any, *, halves: bool) -> None:
         shape = kind.shape if isinstance(kind, relax.TensorType) else None
         if not isinstance(shape, relax.ShapeExpr):
             raise model_error("dynamic-shape", path, f"tensor `{var.name}` has no fixed shape", _FIXED)
+        if len(shape) > MOST_DIMENSIONS:
+            message = f"tensor `{var.name}` has {len(shape):,} dimensions, more than {MOST_DIMENSIONS}"
+            raise model_error("unsupported-model", path, message, _FEWER)
         for index, extent in enumerate(shape):
             if not isinstance(extent, tirx.IntImm):
                 message = f"dimension {index} of tensor `{var.name}` is dynamic (`{extent}`)"
@@ -129,6 +133,7 @@ def _check_value(path: Path, var: Any, *, halves: bool) -> None:
             raise model_error("unsupported-type", path, message, f"known are {listed(known)}")
 
 
+_FEWER = "reshape it in the model: dimensions of extent 1 say nothing"
 _FIXED = "export the model with fixed shapes"
 
 

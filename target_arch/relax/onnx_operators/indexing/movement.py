@@ -4,6 +4,7 @@ An index that is computed is kept inside its tensor: the C reads no other memory
 """
 
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from tvm import relax, te, tirx
 from tvm.ir import GenericConst
 
 from target_arch.relax.onnx_operators.node import Converter, Node, converter
-from target_arch.relax.site import NotConverted, counted, within, zero
+from target_arch.relax.site import MOST_DIMENSIONS, NotConverted, counted, within, zero
 
 
 def _gather(node: Node) -> Any:
@@ -177,6 +178,18 @@ def _compress(node: Node) -> Any:
     return relax.op.take(data, relax.const(chosen.astype("int32")), axis)
 
 
+def _adds_too_many(node: Node) -> bool:
+    axes = node.given(1)
+    return axes is not None and prod(node.shape(1)) > MOST_DIMENSIONS
+
+
+def _unsqueeze(node: Node) -> Any:
+    """Refuse what TVM's own converter does not end with: it makes an expression for each dimension."""
+    raise NotConverted(
+        f"it adds {prod(node.shape(1)):,} dimensions, and a tensor has at most {MOST_DIMENSIONS}"
+    )
+
+
 CONVERTERS: Mapping[str, Converter] = {
     "Compress": converter(_compress, "axis"),
     "DepthToSpace": converter(_depth_to_space, "blocksize mode"),
@@ -188,4 +201,5 @@ CONVERTERS: Mapping[str, Converter] = {
     "SpaceToDepth": converter(_space_to_depth, "blocksize mode"),
     "Tile": converter(_tile),
     "Trilu": converter(_trilu, "upper"),
+    "Unsqueeze": converter(_unsqueeze, only=_adds_too_many),
 }

@@ -92,3 +92,27 @@ def test_operators_name_the_domain_either_way(domain: str, tmp_path: Path) -> No
     model.opset_import[0].domain = domain
     imported, _ = import_model(save(model, tmp_path / "m.onnx"))
     assert "relu" in str(imported)
+
+
+@pytest.mark.parametrize("constant", [True, False])
+def test_more_dimensions_than_a_tensor_has(constant: bool, tmp_path: Path) -> None:
+    """TVM's own converter does not end, or ends the process."""
+    nodes = [helper.make_node("Unsqueeze", ["x", "axes"], ["y"])]
+    axes = {"axes": np.arange(40)} if constant else {}
+    model = onnx_model(nodes, {"x": (3, 4)}, {"y": ()}, axes)
+    model.graph.output[0].type.tensor_type.ClearField("shape")
+    if not constant:
+        model.graph.input.append(helper.make_tensor_value_info("axes", TensorProto.INT64, (40,)))
+    with pytest.raises(DiagnosticError, match="it adds 40 dimensions, and a tensor has at most 32"):
+        import_model(save(model, tmp_path / "m.onnx"))
+
+
+def test_a_tensor_of_many_dimensions(tmp_path: Path) -> None:
+    nodes, shape = [helper.make_node("Relu", ["x"], ["y"])], (1,) * 33
+    path = save(onnx_model(nodes, {"x": shape}, {"y": shape}), tmp_path / "m.onnx")
+    with pytest.raises(DiagnosticError) as refused:
+        import_model(path)
+    assert str(refused.value) == (
+        f"{path}: error: tensor `x` has 33 dimensions, more than 32 [unsupported-model]\n"
+        "hint: reshape it in the model: dimensions of extent 1 say nothing"
+    )
