@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from math import prod
 from typing import Any
 
-from attrs import evolve, field, frozen
+from attrs import evolve
 from tvm import relax
 
 from target_arch.backend.contract import Pattern
@@ -30,7 +30,7 @@ _CONVERSIONS = ("quantize", _REPEATABLE)
 
 def cover(graph: Graph, patterns: Iterable[Pattern]) -> tuple[Draft, ...]:
     """Drafts of operators in program order that together compute the outputs of `graph`."""
-    candidates = _Candidates(matchers=tuple(each for pattern in patterns for each in _loaded(pattern)))
+    candidates = _Candidates(each for pattern in patterns for each in _loaded(pattern))
     needed = dict.fromkeys(graph.outputs)
     drafts: list[Draft] = []
     for var in reversed(graph.variables):
@@ -47,12 +47,12 @@ def _loaded(pattern: Pattern) -> tuple[Matcher, ...]:
     return (matchers,) if isinstance(matchers, Matcher) else tuple(matchers)
 
 
-@frozen(kw_only=True, eq=False)
 class _Candidates:
     """The matchers that may match a call, found once for all calls of an operator on the same operators."""
 
-    matchers: tuple[Matcher, ...]
-    _known: dict[tuple[str, ...], tuple[Matcher, ...]] = field(factory=dict)
+    def __init__(self, matchers: Iterable[Matcher]) -> None:
+        self._matchers = tuple(matchers)
+        self._known: dict[tuple[str, ...], tuple[Matcher, ...]] = {}
 
     def of(self, graph: Graph, call: Any) -> tuple[Matcher, ...]:
         operands = tuple(operator_of(graph.bound.get(operand, operand)) for operand in call.args)
@@ -60,7 +60,7 @@ class _Candidates:
         key = (root, operator, *operands)
         if key not in self._known:
             self._known[key] = tuple(
-                each for each in self.matchers if root in each.roots and each.may_match(operator, operands)
+                each for each in self._matchers if root in each.roots and each.may_match(operator, operands)
             )
         return self._known[key]
 
