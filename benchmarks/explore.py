@@ -292,6 +292,7 @@ def many(count: int) -> None:
     """Two hundred workers whose compilation takes two seconds of sleep: points per second, and the share of
     what so many workers could do.
     """
+    import dask
     import distributed
 
     from target_arch.explore import cluster
@@ -301,6 +302,7 @@ def many(count: int) -> None:
     points = random.Random(0).sample(list(chips.points()), min(count, chips.size))
     threads = {"n_workers": SLEEPERS, "threads_per_worker": 1, "processes": False, "memory_limit": None}
     with (
+        dask.config.set(UNWATCHED),
         distributed.LocalCluster(**threads, dashboard_address=None) as local,
         tempfile.TemporaryDirectory() as folder,
         cluster.DaskWorkers(local.scheduler_address, _program(())) as workers,
@@ -316,6 +318,12 @@ def many(count: int) -> None:
 KILLS = 20.0
 """Seconds between two kills: a worker starts in less, also on a busy computer."""
 SLEEPERS = 200
+UNWATCHED = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.system-monitor.interval": "1h",
+    "distributed.admin.tick.interval": "10s",
+}
+"""Workers that do not watch themselves: 200 of them in one process have no time for anything else."""
 SLEEP = 2.0
 
 

@@ -5,8 +5,8 @@ it is registered (see `target_arch.registry`). Nothing here imports TVM; hooks t
 they are called.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, MutableMapping
+from typing import Any, TypeVar
 
 from attrs import field, frozen
 
@@ -18,6 +18,8 @@ from target_arch.plan.model import Model, Operator
 from target_arch.plan.regions.region import Striping
 from target_arch.soc.model import CopyPath, Instance, LoadProcess, Memory, SoC
 from target_arch.soc.words import DLDeviceType, OperandRule, device_type, member_or_text, operand_rule
+
+T = TypeVar("T")
 
 __all__ = [
     "CONTRACT_VERSION",
@@ -81,6 +83,17 @@ class Question:
     instance: Instance
     soc: SoC = field(repr=False)
     goal: Goal = Goal.BALANCED
+    shared: MutableMapping[object, Any] = field(factory=dict, eq=False, repr=False)
+    """What backends keep for this model and goal, as in a `LoweringRequest`, whatever the chip."""
+
+    def once(self, key: object, find: Callable[[], T]) -> T:
+        """The value of that key, found now if it was not before. The key has everything that the value
+        depends on beside the model and the goal.
+        """
+        if key not in self.shared:
+            self.shared[key] = find()
+        found: T = self.shared[key]
+        return found
 
     def option(self, backend: "Backend", name: str) -> Any:
         """The value of a backend option at this target_arch, or its default."""

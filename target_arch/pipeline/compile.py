@@ -115,5 +115,6 @@ def shortest_run(request: CompileRequest, reuse: Reuse | None = None) -> float:
             backends=prepared.backends,
             rules=rules(prepared.request),
             order=chip.partitioning,
+            shared=prepared.shared,
         )
     )

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from target_arch.pipeline.planning import placed_as_asked, plan
-from target_arch.pipeline.preparation import imported, plug_ins_of, prepare, setting_of
+from target_arch.pipeline.preparation import prepare
 from target_arch.pipeline.request import CompileRequest
 from target_arch.pipeline.resolve import rules
 from target_arch.pipeline.reuse import Reuse
@@ -29,13 +29,10 @@ def explain_model(
     """As `partition_model`; candidates of these operators have the run if the operator went there. The
     imported model is taken from `reuse`, and kept there.
     """
-    reuse = reuse or Reuse()
-    plug_ins = plug_ins_of(request)
-    backends = plug_ins.backends_for(request.soc)
-    (model, _), _ = imported(request, backends, plug_ins, reuse)
-    setting = setting_of(request, backends)
-    graph = placed_as_asked(request, setting, backends, model, rules(request), reuse)
-    grouping = Grouping(model=model, setting=setting, backends=backends)
+    prepared = prepare(request, reuse)
+    model, setting = prepared.model, prepared.setting
+    graph = placed_as_asked(prepared, setting, rules(request))
+    grouping = Grouping(model=model, setting=setting, backends=prepared.backends)
     return with_runs(graph, grouping, operators)
 
 

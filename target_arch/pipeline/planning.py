@@ -1,12 +1,11 @@
 """The second part of a compilation: a model placed, lowered and planned on what others leave of the chip."""
 
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, MutableMapping, Sequence
 from functools import partial
 from typing import Any
 
 from attrs import evolve
 
-from target_arch.backend.contract import Backend
 from target_arch.pipeline.costs_used import costs_used
 from target_arch.pipeline.fewer_composites import alike, on_fewer, without_composites
 from target_arch.pipeline.frames import wanted_frames, with_frames
@@ -16,10 +15,8 @@ from target_arch.pipeline.objectives import lowered_for, most_often, with_choice
 from target_arch.pipeline.preparation import PreparedModel, imported
 from target_arch.pipeline.request import CompileRequest
 from target_arch.pipeline.resolve import partitioning_order, programmed, rules
-from target_arch.pipeline.reuse import Reuse
 from target_arch.plan.division import Divide
 from target_arch.plan.lowered import Lowered
-from target_arch.plan.model import Model
 from target_arch.plan.objective import Objective
 from target_arch.plan.partitions import PartitionGraph
 from target_arch.soc.model import SoC
@@ -100,7 +97,7 @@ def _lower(prepared: PreparedModel, *, advised: bool = True) -> Lowered:
 
     def tried(trial: PlacementTrial) -> Lowered:
         lowered = lower(
-            lambda rules: placed_as_asked(request, setting, backends, model, rules, prepared.reuse, trial),
+            lambda rules: placed_as_asked(prepared, setting, rules, trial),
             prepared.shared,
             advised=advised,
         )
@@ -129,20 +126,16 @@ def _lower(prepared: PreparedModel, *, advised: bool = True) -> Lowered:
 
 
 def placed_as_asked(
-    request: CompileRequest,
-    setting: Setting,
-    backends: Mapping[str, Backend],
-    model: Model,
-    rules: Rules,
-    reuse: Reuse,
-    trial: PlacementTrial = PLAIN,
+    prepared: PreparedModel, setting: Setting, rules: Rules, trial: PlacementTrial = PLAIN
 ) -> PartitionGraph:
+    request = prepared.request
     return place(
-        model,
+        prepared.model,
         setting,
-        backends,
+        prepared.backends,
         rules,
         order=partitioning_order(request),
-        searched=reuse.searches,
+        searched=prepared.reuse.searches,
+        shared=prepared.shared,
         trial=evolve(trial, exact=request.exact),
     )

@@ -1,7 +1,7 @@
 """The operators that the conv2d engine takes, reasons to refuse the rest, and costs."""
 
 from target_arch.backend.contract import Option, Question, WorkPart
-from target_arch.backends.conv2d_engine.tiles import Conv2dEngine, convolution, pair, smallest
+from target_arch.backends.conv2d_engine.tiles import Conv2dEngine, Conv2dSizes, convolution, pair, smallest
 from target_arch.backends.quantized import DEFAULT_CLOCK, refusal
 from target_arch.backends.tiling import link
 from target_arch.plan.operators.kinds import OperatorKind
@@ -37,13 +37,14 @@ def supports(question: Question) -> str | None:
     operator, model = question.operator, question.model
     if operator.kind is not OperatorKind.CONV2D:
         return f"the engine computes conv2d only, this is {operator.kind}"
-    return refusal(operator, model) or _beyond(question) or _too_large(question)
+    refused = question.once(("quantized", operator.id), lambda: refusal(operator, model))
+    return refused or _beyond(question) or _too_large(question)
 
 
 def cost(question: Question) -> float:
     """Seconds of one undivided command: set-up cycles, and multiply-accumulates at the engine's rate."""
     engine = describe(question.soc, question.instance)
-    conv = convolution(question.operator, question.model, engine.inward)
+    conv = _convolution(question, engine)
     return engine.start + conv.macs * engine.per_mac
 
 
@@ -82,6 +83,14 @@ def describe(soc: SoC, instance: Instance) -> Conv2dEngine:
         outward=outward,
         start=option(instance, "start_cycles") / clock,
         per_mac=1 / (option(instance, "macs_per_cycle") * clock),
+    )
+
+
+def _convolution(question: Question, engine: Conv2dEngine) -> Conv2dSizes:
+    inward = engine.inward
+    return question.once(
+        ("conv2d_engine", question.operator.id, inward.alignment, inward.two_dimensional),
+        lambda: convolution(question.operator, question.model, inward),
     )
 
 
@@ -126,6 +135,7 @@ def _too_large(question: Question) -> str | None:
         if link(soc, name, inward=inward) is None:
             return f"no copy path leads {way} `{name}`"
     engine = describe(soc, instance)
-    least = smallest(convolution(question.operator, question.model, engine.inward), engine)
+    conv = _convolution(question, engine)
+    least = question.once(("smallest of conv2d_engine", conv, engine.shape), lambda: smallest(conv, engine))
     size = soc.memory(name).size
     return f"the smallest tile needs {least:,} B of `{name}`, it has {size:,} B" if least > size else None

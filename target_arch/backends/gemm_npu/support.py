@@ -31,7 +31,8 @@ def supports(question: Question) -> str | None:
     operator, model = question.operator, question.model
     if operator.kind not in (OperatorKind.DENSE, OperatorKind.CONV2D):
         return f"the engine computes dense and pointwise conv2d only, this is {operator.kind}"
-    return refusal(operator, model) or _not_pointwise(operator, model) or _too_large(question)
+    refused = question.once(("quantized", operator.id), lambda: refusal(operator, model))
+    return refused or _not_pointwise(operator, model) or _too_large(question)
 
 
 def cost(question: Question) -> float:
@@ -84,7 +85,9 @@ def _too_large(question: Question) -> str | None:
         if link(soc, instance.buffers[buffer], inward=inward) is None:
             return f"no copy path leads {way} `{instance.buffers[buffer]}`"
     engine = describe(soc, instance)
-    for name, least in sorted(smallest(product(question.operator, question.model), engine).items()):
+    sizes = product(question.operator, question.model)
+    least_of = question.once(("smallest of gemm_npu", sizes, engine.shape), lambda: smallest(sizes, engine))
+    for name, least in sorted(least_of.items()):
         if least > soc.memory(name).size:
             return f"the smallest block needs {least:,} B of `{name}`, it has {soc.memory(name).size:,} B"
     return None

@@ -5,6 +5,8 @@ The options of a target_arch replace them by one rate, for a core that was measu
 it is imported where a cost is asked for: commands without a model start without it.
 """
 
+from typing import TYPE_CHECKING
+
 from target_arch.backend.contract import Backend, Option, Question, WorkPart
 from target_arch.backends.plain_c.work.forms import WorkUnit
 from target_arch.backends.plain_c.work.rates import cycles
@@ -25,6 +27,9 @@ FLOAT_RATE = Option(
     help="float32 multiply-accumulates per clock cycle of all C, in place of the rates of kernels on its isa",
     positive=True,
 )
+if TYPE_CHECKING:
+    from target_arch.backends.plain_c.kernels.pick import Pick
+
 CLOCK = 100e6
 """Hertz, where the description gives no clock."""
 
@@ -38,22 +43,16 @@ def work(operator: Operator, model: Model) -> float:
 
 def seconds(question: Question, backend: Backend) -> float:
     """Seconds of computing at the instance, with kernels."""
-    from target_arch.backends.plain_c.kernels.pick import predicted
-
-    operator, model, isa = question.operator, question.model, question.instance.arch.isa
     stated = _stated(question, backend)
     if stated is not None:
         return stated
-    counted = cycles(predicted(operator, model, isa, question.goal).work, isa)
+    counted = cycles(_predicted(question).work, question.instance.arch.isa)
     return counted * _each(question) / _clock(question)
 
 
 def parts(question: Question) -> dict[str, WorkPart] | None:
     """The work of the kernel that an operator gets, by its units; None where it has none."""
-    from target_arch.backends.plain_c.kernels.pick import predicted
-
-    isa = question.instance.arch.isa
-    found = predicted(question.operator, question.model, isa, question.goal)
+    isa, found = question.instance.arch.isa, _predicted(question)
     if found.kernel is None:
         return None
     return {
@@ -67,15 +66,24 @@ def parts(question: Question) -> dict[str, WorkPart] | None:
 
 def way(question: Question, backend: Backend) -> str:
     """The kernel and its expected cycles, in words."""
-    from target_arch.backends.plain_c.kernels.pick import predicted
-
     operator, model, isa = question.operator, question.model, question.instance.arch.isa
-    found = predicted(operator, model, isa, question.goal)
+    found = _predicted(question)
     widening = ", widens weights of float16" if widens(operator, model) else ""
     widening += ", widens weights of 4 bits" if WorkUnit.WIDENED in found.work else ""
     if _stated(question, backend) is not None:
         return f"{found}{widening}, at the stated rate"
     return f"{found}{widening}, about {cycles(found.work, isa):,.0f} cycles of {isa}"
+
+
+def _predicted(question: Question) -> "Pick":
+    """The kernel that the operator gets, which depends on the instruction set alone."""
+    from target_arch.backends.plain_c.kernels.pick import predicted
+
+    operator, isa = question.operator, question.instance.arch.isa
+    return question.once(
+        ("kernel of plain C", operator.id, isa),
+        lambda: predicted(operator, question.model, isa, question.goal),
+    )
 
 
 def _stated(question: Question, backend: Backend) -> float | None:

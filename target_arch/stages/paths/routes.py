@@ -3,10 +3,10 @@ once.
 """
 
 from collections.abc import Collection, Iterable, Iterator
-from itertools import pairwise
+from heapq import heappop, heappush
+from itertools import count
 
-import networkx as nx
-from attrs import evolve
+from attrs import evolve, frozen
 
 from target_arch.diagnostics import listed
 from target_arch.plan.kernels import Slice
@@ -15,6 +15,30 @@ from target_arch.soc.rounding import ceil_div, round_up
 
 PICO = 10**12
 """Picoseconds in a second. Whole picoseconds add up exactly."""
+
+
+@frozen
+class _Speed:
+    """The time of copies over one path: seconds for each piece, bytes per second (None where nothing limits
+    them), and the bytes of one piece (None where nothing cuts them).
+    """
+
+    delay: float
+    bandwidth: float | None
+    block: int | None
+
+    def seconds(self, bytes: int, pieces: int | None = None) -> float:
+        if pieces is None:
+            pieces = ceil_div(bytes, self.block) if self.block else 1
+        return pieces * self.delay + (bytes / self.bandwidth if self.bandwidth else 0.0)
+
+
+@frozen
+class _Route:
+    """A chain of paths, and the seconds that a copy takes over one after the other."""
+
+    paths: tuple[CopyPath, ...]
+    seconds: float
 
 
 class Routes:
@@ -26,14 +50,15 @@ class Routes:
     def __init__(self, soc: SoC, through: Iterable[str]) -> None:
         self._soc = soc
         self._through = frozenset(name for name in through if soc.memory(name).writable)
-        self._graph = nx.DiGraph()
-        self._graph.add_nodes_from(memory.name for memory in soc.memories)
-        self._graph.add_edges_from((path.source, path.target) for path in soc.copies)
         self._direct: dict[tuple[str, str], tuple[CopyPath, ...]] = {}
         for path in soc.copies:
             ends = (path.source, path.target)
             self._direct[ends] = (*self._direct.get(ends, ()), path)
-        self._known: dict[tuple[str, str, int], tuple[CopyPath, ...] | None] = {}
+        self._ends: dict[str, list[str]] = {}
+        for source, target in self._direct:
+            self._ends.setdefault(source, []).append(target)
+        self._speeds = {ends: [self._speed(path) for path in paths] for ends, paths in self._direct.items()}
+        self._known: dict[tuple[str, str, int], _Route | None] = {}
         self._hops: dict[tuple[str, str, int], tuple[CopyPath, float] | None] = {}
 
     def direct(self, source: str, target: str) -> tuple[CopyPath, ...]:
@@ -44,13 +69,16 @@ class Routes:
         """Time of one copy of contiguous bytes: set-up for each piece the block limit cuts it into, latency,
         bytes / bandwidth.
         """
+        return self._speed(path).seconds(bytes, pieces)
+
+    def _speed(self, path: CopyPath) -> _Speed:
         source, target = self._soc.memory(path.source), self._soc.memory(path.target)
         rates = (path.bandwidth, source.read_bandwidth, target.write_bandwidth)
-        bandwidth = min((rate for rate in rates if rate), default=None)
-        if pieces is None:
-            pieces = ceil_div(bytes, _block(path)) if path.max_bytes else 1
-        moving = bytes / bandwidth if bandwidth else 0.0
-        return pieces * (path.setup + source.latency + target.latency) + moving
+        return _Speed(
+            delay=path.setup + source.latency + target.latency,
+            bandwidth=min((rate for rate in rates if rate), default=None),
+            block=_block(path) if path.max_bytes else None,
+        )
 
     def hop(self, source: str, target: str, bytes: int) -> CopyPath | None:
         """The cheapest direct path; an asynchronous one where costs are equal."""
@@ -70,15 +98,13 @@ class Routes:
 
     def route(self, source: str, target: str, bytes: int) -> tuple[CopyPath, ...] | None:
         """The cheapest chain of paths; empty where source is target, None where no chain leads there."""
-        key = (source, target, bytes)
-        if key not in self._known:
-            self._known[key] = self._search(source, target, bytes)
-        return self._known[key]
+        found = self._cheapest(source, target, bytes)
+        return None if found is None else found.paths
 
     def route_seconds(self, source: str, target: str, bytes: int) -> float | None:
         """Time of the cheapest chain, hop after hop; None where there is none."""
-        route = self.route(source, target, bytes)
-        return None if route is None else sum(self.seconds(path, bytes) for path in route)
+        found = self._cheapest(source, target, bytes)
+        return None if found is None else found.seconds
 
     def missing(self, sources: Iterable[str], targets: Iterable[str]) -> str:
         """The message that no route leads from any of the sources to any of the targets."""
@@ -89,25 +115,38 @@ class Routes:
         """The cheapest direct path with its time."""
         key = (source, target, bytes)
         if key not in self._hops:
-            paths = [(path, self.seconds(path, bytes)) for path in self.direct(source, target)]
+            ends = (source, target)
+            speeds = zip(self.direct(*ends), self._speeds.get(ends, ()), strict=True)
+            paths = [(path, speed.seconds(bytes)) for path, speed in speeds]
             self._hops[key] = min(paths, key=lambda hop: (hop[1], not hop[0].is_async), default=None)
         return self._hops[key]
 
-    def _search(self, source: str, target: str, bytes: int) -> tuple[CopyPath, ...] | None:
-        if source == target:
-            return ()
+    def _cheapest(self, source: str, target: str, bytes: int) -> _Route | None:
+        key = (source, target, bytes)
+        if key not in self._known:
+            self._known[key] = self._search(source, target, bytes)
+        return self._known[key]
 
-        def weight(start: str, end: str, _edge: dict[str, object]) -> float | None:
-            passes = end == target or end in self._through
-            timed = self._timed(start, end, bytes) if passes else None
-            return None if timed is None else timed[1]
-
-        try:
-            nodes = nx.dijkstra_path(self._graph, source, target, weight=weight)
-        except nx.NetworkXNoPath:
-            return None
-        hops = pairwise(nodes)
-        return tuple(path for start, end in hops if (path := self.hop(start, end, bytes)) is not None)
+    def _search(self, source: str, target: str, bytes: int) -> _Route | None:
+        """By Dijkstra's algorithm; of equal chains the first one, in the order of the description."""
+        best, over = {source: _Route((), 0.0)}, set[str]()
+        waiting, number = [(0.0, 0, source)], count(1)
+        while waiting:
+            memory = heappop(waiting)[2]
+            if memory == target:
+                return best[memory]
+            if memory in over:
+                continue
+            over.add(memory)
+            for end in self._ends.get(memory, ()):
+                timed = self._timed(memory, end, bytes) if end == target or end in self._through else None
+                if timed is None or end in over:
+                    continue
+                seconds = best[memory].seconds + timed[1]
+                if end not in best or seconds < best[end].seconds:
+                    best[end] = _Route((*best[memory].paths, timed[0]), seconds)
+                    heappush(waiting, (seconds, next(number), end))
+        return None
 
 
 def pieces(path: CopyPath, source: Slice, target: Slice) -> tuple[tuple[Slice, Slice], ...] | None:

@@ -4,7 +4,8 @@ Refusals come from rules, from the backend, from memories that are too small for
 links that the description lacks.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
+from typing import Any
 
 from attrs import field, frozen
 
@@ -34,6 +35,8 @@ class PlacementTask:
     backends: Mapping[str, Backend] = field(repr=False)
     rules: Rules
     order: tuple[str, ...]
+    shared: MutableMapping[object, Any] = field(factory=dict, eq=False, repr=False)
+    """What backends keep for the model whatever the chip (`Question.shared`)."""
 
     @property
     def soc(self) -> SoC:
@@ -53,6 +56,7 @@ class PlacementTask:
             instance=instance,
             soc=self.soc,
             goal=self.setting.goal,
+            shared=self.shared,
         )
 
 

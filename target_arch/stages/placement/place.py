@@ -9,6 +9,7 @@ the least energy.
 """
 
 from collections.abc import Collection, Mapping, MutableMapping, Sequence
+from typing import Any
 
 from attrs import evolve, frozen
 
@@ -51,6 +52,7 @@ def place(
     *,
     order: tuple[str, ...] | None = None,
     searched: MutableMapping[object, Found | None] | None = None,
+    shared: MutableMapping[object, Any] | None = None,
     trial: PlacementTrial = PLAIN,
 ) -> PartitionGraph:
     """Give every operator an instance and cut the model into partitions.
@@ -58,9 +60,10 @@ def place(
     `backends` maps target_arch names; a target_arch without one runs no operator. `order` (target_arch names,
     by default the SoC's partitioning order) breaks ties of cost. Measured costs of the setting override
     estimates. `trial` says how to search. `searched` are results of searches by the whole of their problem,
-    and gets that of this one. Raises PlacementError where a rule or a measured cost names nothing or a rule
-    cannot be honoured, or where nothing supports an operator; SolverMissingError where an exact trial lacks
-    its solver.
+    and gets that of this one; `shared` is what backends keep for the model whatever the chip.
+
+    Raises PlacementError where a rule or a measured cost names nothing or a rule cannot be honoured, or where
+    nothing supports an operator; SolverMissingError where an exact trial lacks its solver.
     """
     kinds = {pattern.name for backend in backends.values() for pattern in backend.patterns}
     kinds |= {operator.kind for operator in model.operators}
@@ -72,6 +75,7 @@ def place(
         backends=backends,
         rules=rules,
         order=order or setting.soc.partitioning,
+        shared={} if shared is None else shared,
     )
     candidates = CandidateTable(wanted)
     known = {} if searched is None else searched
