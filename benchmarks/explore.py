@@ -154,9 +154,16 @@ def workers(count: int) -> None:
 
 
 def samples(count: int) -> None:
-    """A tenth of the points against all of them, on three spaces, for ten seeds."""
+    """A tenth of the points against all of them, for ten seeds, on three spaces; and on bandwidths alone,
+    where nearly as many points are on the front.
+    """
     program = program_digest(())
-    for model, vary in (("kws_int8", EDGE), ("kws_int8", SIZES), ("ad01_int8", SIZES)):
+    for model, vary in (
+        ("kws_int8", EDGE),
+        ("kws_int8", SIZES),
+        ("ad01_int8", SIZES),
+        ("kws_int8", BANDWIDTHS),
+    ):
         chips = space(model, vary)
         with tempfile.TemporaryDirectory() as folder, LocalWorkers[str](2) as processes:
             store = Store(Path(folder) / "x.jsonl")

@@ -125,7 +125,9 @@ CHANGES = {"add", "append", "clear", "discard", "extend", "insert", "pop", "remo
 OPEN = {
     "LoweringRequest.kept": "the store of a backend, which outlives requests",
     "LoweringRequest.shared": "the store of a backend, which outlives compilations",
+    "PlacementTask.shared": "the store that its questions get",
     "PreparedModel.shared": "the store that its lowering requests get",
+    "Question.shared": "the store of a backend, which outlives compilations",
 }
 """Fields of frozen classes that change, and the reason."""
 

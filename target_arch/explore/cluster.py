@@ -8,6 +8,8 @@ sent: every worker has to have the same one installed. Workers that die leave th
 
 import hashlib
 import itertools
+import os
+import shutil
 import tempfile
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,6 +18,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path as File
+from threading import get_ident
 from typing import Any
 
 from attrs import evolve, field, frozen
@@ -23,7 +26,7 @@ from attrs import evolve, field, frozen
 from target_arch.backend.lowering import NotInstalled
 from target_arch.diagnostics import Diagnostic, DiagnosticError, refusal
 from target_arch.explore.chip import ChipFile
-from target_arch.explore.content import program_digest
+from target_arch.explore.content import beside, program_digest
 from target_arch.explore.evaluate import Evaluator, KnownBetter, PointTask
 from target_arch.explore.outcome import PROCESS_ENDED, PointOutcome, Status
 from target_arch.plan.goal import Goal
@@ -33,8 +36,6 @@ from target_arch.registry.plug_ins import PlugIns
 AHEAD = 2
 """Tasks that wait at a worker's thread beside the one that it computes."""
 _TIMEOUT = 30
-_DIGEST = 64
-"""Digits of the digest of a file."""
 _UPLOADS = 5
 """How often files are sent where workers end meanwhile."""
 
@@ -51,7 +52,8 @@ class SentTask:
     shown: str
     costs: tuple[str, str]
     """The name of the cost file in the SoC file, and its digest; empty without one."""
-    models: Mapping[str, tuple[str, str]]
+    models: Mapping[str, tuple[tuple[str, str], ...]]
+    """By model its file and those of its data: the name and the digest of each."""
     mode: str
     optimize: Goal
     objective: Objective
@@ -215,12 +217,16 @@ class DaskWorkers:
             text=task.chip.text,
             shown=task.chip.shown,
             costs=("", "") if named is None else (named, self._send(task.chip.folder / named)),
-            models={name: (file.name, self._send(file)) for name, file in task.models.items()},
+            models={name: self._files(file) for name, file in task.models.items()},
             mode=task.mode,
             optimize=task.optimize,
             objective=task.objective,
             known=task.known,
         )
+
+    def _files(self, file: File) -> tuple[tuple[str, str], ...]:
+        every = {file.name: file, **beside(file)}
+        return tuple((name, self._send(each)) for name, each in every.items())
 
     def _send(self, file: File) -> str:
         """The digest of a file, which all workers have, and will have that begin later."""
@@ -304,12 +310,6 @@ def _evaluator() -> Evaluator:
 
 
 @cache
-def _folder() -> tempfile.TemporaryDirectory[str]:
-    """Where this process keeps files, as long as it lives."""
-    return tempfile.TemporaryDirectory(prefix="target_arch-")
-
-
-@cache
 def _own_program() -> str:
     """The digest of this process' program."""
     return program_digest(())
@@ -323,11 +323,11 @@ def _received(sent: SentTask) -> PointTask:
     if _own_program() != sent.program:
         raise _other_program(worker.address)
     uploaded = f"{worker.local_directory}/{sent.upload}"
-    models = {name: _named(uploaded + digest, file) for name, (file, digest) in sent.models.items()}
+    models = {name: _copied(uploaded, files) for name, files in sent.models.items()}
     chip = ChipFile(text=sent.text, shown=sent.shown, folder=File())
     named, digest = sent.costs
     if named:
-        chip = chip.with_costs(str(_named(uploaded + digest, named)))
+        chip = chip.with_costs(str(_copied(uploaded, ((File(named).name, digest),))))
     return PointTask(
         chip=chip,
         models=models,
@@ -338,13 +338,19 @@ def _received(sent: SentTask) -> PointTask:
     )
 
 
-def _named(uploaded: str, name: str) -> File:
-    """An uploaded file under its own name, in a folder for its content."""
-    file = File(_folder().name) / uploaded[-_DIGEST:] / File(name).name
-    with suppress(FileExistsError):
-        file.parent.mkdir(exist_ok=True)
-        file.symlink_to(uploaded)
-    return file
+def _copied(uploaded: str, files: tuple[tuple[str, str], ...]) -> File:
+    """The first of uploaded files, all under their own names in a folder for their content. They are copies:
+    ONNX takes no links to a model's data.
+    """
+    content = hashlib.sha256(repr(files).encode()).hexdigest()
+    folder = File(uploaded).parent / f"target_arch-{content}"
+    for name, digest in files:
+        file = folder / name
+        if not file.is_file():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            part = file.with_name(f"{file.name}.{get_ident()}")
+            os.replace(shutil.copyfile(uploaded + digest, part), file)
+    return folder / files[0][0]
 
 
 def _other_program(worker: str) -> DiagnosticError:

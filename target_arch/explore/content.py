@@ -25,7 +25,10 @@ def content_key(task: PointTask, program: str) -> str:
         "program": program,
         "chip": _digest(task.chip.text.encode()),
         "costs": _costs(task),
-        "models": [[name, file.suffix, _file_digest(file)] for name, file in task.models.items()],
+        "models": [
+            [name, file.suffix, *map(_file_digest, (file, *beside(file).values()))]
+            for name, file in task.models.items()
+        ],
         "mode": task.mode,
         "optimize": str(task.optimize),
         "objective": str(task.objective),
@@ -46,6 +49,21 @@ def program_digest(backend_dirs: tuple[File, ...]) -> str:
     }
     parts = [version("apache-tvm"), *sorted(plug_ins), *(_file_digest(file) for file in files)]
     return _digest("\n".join(parts).encode())
+
+
+def beside(file: File) -> dict[str, File]:
+    """The files with data of a model, by their places in its folder."""
+    if file.suffix.lower() != ".onnx":
+        return {}
+    status = file.stat()
+    return _beside(file, status.st_size, status.st_mtime_ns)
+
+
+@cache
+def _beside(file: File, size: int, modified: int) -> dict[str, File]:
+    from target_arch.relax.readers.onnx.file import data_files
+
+    return data_files(file)
 
 
 def _costs(task: PointTask) -> str:

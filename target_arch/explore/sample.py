@@ -1,5 +1,5 @@
-"""A search by samples: Optuna chooses points, in generations of a fixed size, and so do the neighbours of the
-best ones so far.
+"""A search by samples, in generations of a fixed size: points that a regression over those before expects to
+be good, neighbours of the best ones so far, and what Optuna proposes.
 
 The points of a generation depend on the outcomes of those before alone, so the same seed gives the same
 points whatever the number of workers. Tests: `tests/explore/test_sample.py`.
@@ -14,15 +14,19 @@ from typing import Any
 from attrs import define, field
 
 from target_arch.backend.lowering import NotInstalled
-from target_arch.diagnostics import Diagnostic
+from target_arch.diagnostics import Diagnostic, refusal
 from target_arch.explore.exploration import Exploration
-from target_arch.explore.search import SpaceSearch
+from target_arch.explore.formula import FormulaError
+from target_arch.explore.search import SpaceSearch, empty
 from target_arch.explore.space import Point, Space
+from target_arch.explore.surrogate import promising
 
 GENERATIONS = 16
 """In so many generations the points are chosen, where these are no smaller than the least."""
 LEAST = 8
 """The least points of a generation."""
+REGRESSED = 2000
+"""How many points are drawn whose goals are expected by regression."""
 _BAD = 1e30
 """More than any goal of a good point."""
 _STEPS = 400
@@ -31,9 +35,17 @@ _STEPS = 400
 
 def sampled(search: SpaceSearch, trials: int, seed: int = 0) -> Exploration:
     """The outcomes of at most so many points. The first generation is spread over the space; of later ones
-    half are neighbours of the front so far, and half are chosen by the genetic algorithm NSGA-II (Deb et al.,
-    2002) for several goals. Raises NotInstalled without Optuna.
+    half are those by which the front is expected to gain the most (`surrogate.py`), a quarter neighbours of
+    the front so far, and the rest chosen by the genetic algorithm NSGA-II (Deb et al., 2002) for several
+    goals. Raises NotInstalled without Optuna, and DiagnosticError for a space without a point.
     """
+    try:
+        return _sampled(search, trials, seed)
+    except FormulaError as error:
+        raise refusal("bad-formula", search.space.name, str(error), error.hint) from error
+
+
+def _sampled(search: SpaceSearch, trials: int, seed: int) -> Exploration:
     optuna = _optuna()
     size = max(LEAST, trials // GENERATIONS)
     sampler = optuna.samplers.NSGAIISampler(population_size=size, seed=seed)
@@ -42,8 +54,9 @@ def sampled(search: SpaceSearch, trials: int, seed: int = 0) -> Exploration:
     while choice.known_count < min(trials, search.space.size):
         count = min(size, trials - choice.known_count)
         begun = bool(choice.known_count)
-        asked = choice.near(search.exploration().front, count // 2) if begun else choice.spread(count)
-        asked += choice.evolved(count - len(asked))
+        asked = choice.following(search.exploration(), count) if begun else choice.spread(count)
+        if not asked and not begun:
+            raise empty(search.space)
         if not asked:
             break
         search.evaluate([point for _, point in asked], prune=True)
@@ -87,9 +100,27 @@ class _Choice:
         found = dict.fromkeys((*ends, *zip(*columns, strict=True)))
         return [self._given(point) for point in list(found)[:count] if self._new(point)]
 
+    def following(self, made: Exploration, count: int) -> Asked:
+        """At most so many points after these outcomes."""
+        asked = self.expected(made, count // 2)
+        asked += self.near(made.front, count // 4)
+        return asked + self.evolved(count - len(asked))
+
+    def expected(self, made: Exploration, count: int) -> Asked:
+        """At most so many points by which the front is expected to gain the most, of its neighbours and
+        others.
+        """
+        numbers = self._drawn.sample(range(self._space.size), min(self._space.size, REGRESSED))
+        drawn = (point for number in numbers if (point := self._space.point(number)) is not None)
+        able = dict.fromkeys((*self._neighbours(made.front), *drawn))
+        return [self._given(point) for point in promising(made, [*filter(self._new, able)], count)]
+
+    def _neighbours(self, front: tuple[Point, ...]) -> list[Point]:
+        return sorted({step for point in front for step in self._steps(point) if self._new(step)})
+
     def near(self, front: tuple[Point, ...], count: int) -> Asked:
         """At most so many neighbours of these points, chosen at random."""
-        found = sorted({step for point in front for step in self._steps(point) if self._new(step)})
+        found = self._neighbours(front)
         return [self._given(point) for point in self._drawn.sample(found, min(count, len(found)))]
 
     def evolved(self, count: int) -> Asked:

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from attrs import define, evolve, field
 
-from target_arch.diagnostics import refusal
+from target_arch.diagnostics import DiagnosticError, refusal
 from target_arch.explore.chip import chip_file
 from target_arch.explore.content import content_key
 from target_arch.explore.evaluate import PointTask
@@ -73,8 +73,7 @@ class SpaceSearch:
         except FormulaError as error:
             raise refusal("bad-formula", self.space.name, str(error), error.hint) from error
         if not points:
-            said = f"`where` leaves none of the {self.space.size:,} points"
-            raise refusal("empty-space", self.space.name, said)
+            raise empty(self.space)
         random.Random(seed).shuffle(points)
         size = BATCH if prune else max(1, len(points))
         for first in range(0, len(points), size):
@@ -138,6 +137,17 @@ class SpaceSearch:
         if not self._checked:
             self.workers.check(task)
         self._checked = True
+
+
+def empty(space: Space) -> DiagnosticError:
+    """The refusal of a space without a point, with what each of its constraints leaves alone."""
+    said = f"`where` leaves none of the {space.size:,} points"
+    if space.size > WHOLE:
+        return refusal("empty-space", space.name, said)
+    names = [space.names(space.at(number)) for number in range(space.size)]
+    kept = ((each.text, sum(bool(each.value(known)) for known in names)) for each in space.where)
+    hint = ", ".join(f"`{text}` alone leaves {count:,}" for text, count in kept)
+    return refusal("empty-space", space.name, said, hint)
 
 
 def evaluated(

@@ -126,12 +126,16 @@ class Space:
         """The point of that number; None where there is none, or `where` leaves it out."""
         if not 0 <= number < self.size:
             return None
+        point = self.at(number)
+        return point if self.has(point) else None
+
+    def at(self, number: int) -> Point:
+        """The values of that number below the size, also where `where` leaves them out."""
         indices = []
         for variation in reversed(self.variations):
             number, index = divmod(number, len(variation.settings))
             indices.append(index)
-        point = tuple(reversed(indices))
-        return point if self.has(point) else None
+        return tuple(reversed(indices))
 
     def has(self, point: Point) -> bool:
         """Whether a point fulfils `where`."""

@@ -6,11 +6,12 @@ import signal
 from pathlib import Path
 from types import SimpleNamespace
 
+import onnx
 import pytest
 
 from target_arch.diagnostics import DiagnosticError
 from target_arch.explore.cluster import DaskWorkers, SentTask, evaluate, require_version
-from target_arch.explore.content import program_digest
+from target_arch.explore.content import content_key, program_digest
 from target_arch.explore.evaluate import Evaluator
 from target_arch.explore.search import SpaceSearch, point_task
 from target_arch.explore.space_file import read_space
@@ -48,6 +49,30 @@ def test_a_cluster(tmp_path: Path) -> None:
             DaskWorkers(cluster.scheduler_address, "another")
         assert caught.value.diagnostics[0].rule == "other-program"
         assert "has another program than this computer" in str(caught.value)
+
+
+def test_data_beside_a_model_goes_along(tmp_path: Path) -> None:
+    """The outcome depends on it, too."""
+    file = space_file(tmp_path)
+    model = tmp_path / "digits_int8.onnx"
+    whole = onnx.load(model)
+    model.unlink()
+    (tmp_path / "below").mkdir()
+    onnx.save_model(whole, model, save_as_external_data=True, location="below/weights.bin", size_threshold=0)
+    made, program = read_space(file), program_digest(())
+    task = point_task(made, next(made.points()))
+    threads = {"n_workers": 1, "threads_per_worker": 1, "processes": False}
+    with (
+        distributed.LocalCluster(**threads, dashboard_address=None) as cluster,
+        DaskWorkers(cluster.scheduler_address, program) as workers,
+    ):
+        workers.check(task)
+        ((_, outcome),) = workers.run([("one", task)])
+    assert outcome.fits
+    assert outcome == Evaluator(PlugIns.discover(()))(task)
+    key, data = content_key(task, program), tmp_path / "below" / "weights.bin"
+    data.write_bytes(data.read_bytes() + b"\0")
+    assert content_key(task, program) != key
 
 
 def test_no_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:

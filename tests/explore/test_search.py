@@ -84,7 +84,14 @@ def test_a_tie_without_a_value_is_no_chip() -> None:
         (
             "tcm <= sram",
             "tcm > 1000 * sram",
-            "chips: error: `where` leaves none of the 12 points [empty-space]",
+            "chips: error: `where` leaves none of the 12 points [empty-space]\n"
+            "hint: `tcm > 1000 * sram` alone leaves 0",
+        ),
+        (
+            "tcm <= sram",
+            'tcm > 3 * sram", "bus < 0.5 * tcm * 1000',
+            "chips: error: `where` leaves none of the 12 points [empty-space]\n"
+            "hint: `tcm > 3 * sram` alone leaves 6, `bus < 0.5 * tcm * 1000` alone leaves 0",
         ),
         (
             "tcm <= sram",

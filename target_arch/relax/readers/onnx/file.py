@@ -24,6 +24,8 @@ from target_arch.relax.readers.onnx.rewriting.graph import (
 from target_arch.relax.readers.onnx.rewriting.inference import forget_negative
 
 _AGAIN = "copy or export the model again"
+_LOCATION = b"location"
+"""In every file with data beside it: the key of the place."""
 _INPUTS_ONLY = 3
 """The version of files in which each constant is an input, too. The next one differs in nothing else."""
 
@@ -125,6 +127,22 @@ def invalid(path: Path, error: Exception) -> DiagnosticError:
     return model_error("unsupported-operator", path, f"{plural([unknown.group(1)])} not supported", HINT)
 
 
+def data_files(path: Path) -> dict[str, Path]:
+    """The files beside a model in which its tensors are, by their places in the model's folder. Those that
+    `loaded` refuses are left out, as is everything of a file that it cannot read.
+    """
+    data, folder = path.read_bytes(), path.resolve().parent
+    if _LOCATION not in data:
+        return {}
+    try:
+        model = onnx.load_model_from_string(data)
+    except DecodeError:
+        return {}
+    outside = (_location(tensor) for tensor in _tensors(model) if uses_external_data(tensor))
+    files = {place: folder / place for place in sorted(set(outside)) if _is_inside(folder, place)}
+    return {place: file for place, file in files.items() if file.is_file()}
+
+
 def _load_external(path: Path, model: Any, tensors: Iterable[Any]) -> None:
     folder = path.resolve().parent
     for tensor in tensors:
@@ -139,10 +157,18 @@ def _load_external(path: Path, model: Any, tensors: Iterable[Any]) -> None:
 
 def _check_location(path: Path, folder: Path, tensor: Any) -> None:
     """DiagnosticError where the data of a tensor is not in the folder of the model, or below."""
-    location = next((entry.value for entry in tensor.external_data if entry.key == "location"), "")
-    if "\0" in location or not (folder / location).resolve().is_relative_to(folder):
+    location = _location(tensor)
+    if not _is_inside(folder, location):
         message = f"the data of tensor `{tensor.name}` is outside of the model's folder: `{location}`"
         raise model_error("model-damaged", path, message, _BESIDE)
+
+
+def _location(tensor: Any) -> str:
+    return next((str(entry.value) for entry in tensor.external_data if entry.key == "location"), "")
+
+
+def _is_inside(folder: Path, location: str) -> bool:
+    return "\0" not in location and (folder / location).resolve().is_relative_to(folder)
 
 
 def _tensors(model: Any) -> Iterator[Any]:
