@@ -56,10 +56,8 @@ def _moved_on(zeros: int) -> _Words:
 
 def _applied(move: _Words, registers: _Words) -> _Words:
     """The map of each register: the sum, over its bits that are set, of what becomes of them."""
-    total = np.zeros_like(registers)
-    for bit in range(32):
-        total ^= np.where(registers >> np.uint32(bit) & np.uint32(1), move[bit], np.uint32(0))
-    return total
+    bits = registers[:, None] & _BITS != 0
+    return np.bitwise_xor.reduce(np.where(bits, move, np.uint32(0)), axis=1)
 
 
 def _table() -> _Words:

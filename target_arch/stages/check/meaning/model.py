@@ -18,7 +18,7 @@ from target_arch.plan.model import C_TYPES, DTYPE_BYTES, Operator
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.plan.partitions import PartitionGraph
 from target_arch.stages.check.meaning.kernels import Meaning, MeantCall
-from target_arch.stages.check.meaning.numbers import Runs, picked, same
+from target_arch.stages.check.meaning.numbers import Runs, joined, picked, same
 from target_arch.stages.check.rules.aliases import sliced_places
 from target_arch.stages.check.rules.faults import Fault, at
 
@@ -127,7 +127,7 @@ class ModelRules:
             size = DTYPE_BYTES[self._model.tensors[operator.output].dtype]
             places = sliced_places(operator, self._model)
             return same(last, picked(parts[0], places, size))
-        return same(last, _joined(parts))
+        return same(last, joined(np.concatenate(parts, axis=1)))
 
     def _made(self, operator: Operator, last: Runs, inside: set[str]) -> Iterator[Fault]:
         cone = self._cone(operator)
@@ -240,14 +240,6 @@ def _in_order(names: list[str], row: list[str]) -> bool:
         elif name not in left:
             return False
     return True
-
-
-def _joined(parts: list[Runs]) -> Runs:
-    """The runs of one after the other."""
-    runs = np.concatenate(parts, axis=1)
-    ends, firsts = runs[0, :-1] + runs[1, :-1], runs[0, 1:]
-    starts = np.concatenate(([0], np.flatnonzero(ends != firsts) + 1))
-    return np.stack((runs[0, starts], np.add.reduceat(runs[1], starts)))
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from target_arch.plan.kernels import Slice
 
-Runs = NDArray[np.int64]
+Numbers = NDArray[np.int64]
+Runs = Numbers
 
 
 class ByteNumbers:
@@ -32,13 +33,11 @@ class ByteNumbers:
 
     def owners(self, runs: Runs) -> tuple[int, ...]:
         """Which values, counted from 0 in the order in which they were taken, the numbers belong to."""
-        found: dict[int, None] = {}
-        for first, count in runs.T.tolist():
-            value = bisect_right(self._firsts, first) - 1
-            while value < len(self._firsts) and self._firsts[value] < first + count:
-                found[value] = None
-                value += 1
-        return tuple(found)
+        firsts = np.array(self._firsts, dtype=np.int64)
+        low = np.searchsorted(firsts, runs[0], side="right") - 1
+        many = np.searchsorted(firsts, runs[0] + runs[1], side="left") - low
+        each = np.repeat(low - np.cumsum(many) + many, many) + np.arange(many.sum())
+        return tuple(dict.fromkeys(each.tolist()))
 
     def told(self, runs: Runs) -> str:
         """The first bytes that these numbers are, in words."""
@@ -49,36 +48,35 @@ class ByteNumbers:
 
 
 class Content:
-    """The numbers of the bytes of a tensor or a buffer: one run while it was only written whole, else one by
-    one.
-    """
+    """The numbers of the bytes of a tensor or a buffer."""
 
     def __init__(self, size: int, first: int) -> None:
-        self._size, self._first = size, first
-        self._each: Runs | None = None
+        self._size = size
+        self._runs = one_run(first, size)
 
     def read(self, part: Slice) -> Runs:
         """The numbers of the bytes of a slice, row after row."""
-        if self._each is not None:
-            return runs_of(self._each[places(part)])
-        if part.rows == 1 or part.stride == part.row_bytes:
-            return one_run(self._first + part.offset, part.bytes)
-        starts = self._first + part.offset + np.arange(part.rows, dtype=np.int64) * part.stride
-        return np.stack((starts, np.full(part.rows, part.row_bytes, dtype=np.int64)))
+        if part.bytes == self._size and part.rows == 1:
+            return self._runs
+        return joined(_pieces(self._runs, _rows(part), part.row_bytes)[0])
 
     def write(self, part: Slice, runs: Runs) -> None:
-        """The bytes of a slice are now those with these numbers, row after row."""
-        if part.bytes == self._size and part.rows == 1 and runs.shape[1] == 1:
-            self._first, self._each = int(runs[0, 0]), None
+        """The bytes of a slice are now those with these numbers, row after row. Rows do not overlap."""
+        if part.bytes == self._size and part.rows == 1:
+            self._runs = runs
             return
-        if self._each is None:
-            self._each = self._first + np.arange(self._size, dtype=np.int64)
-        self._each[places(part)] = _listed(runs)
+        starts = _rows(part)
+        given = np.arange(part.rows, dtype=np.int64) * part.row_bytes
+        new, inside = _pieces(runs, given, part.row_bytes)
+        between = np.concatenate(([0], starts + part.row_bytes))
+        old, beside = _pieces(self._runs, between, np.append(starts, self._size) - between)
+        at = np.concatenate((starts[inside // part.row_bytes] + inside % part.row_bytes, beside))
+        self._runs = joined(np.concatenate((new, old), axis=1)[:, np.argsort(at, kind="stable")])
 
     @property
     def whole(self) -> Runs:
         """The numbers of all bytes."""
-        return one_run(self._first, self._size) if self._each is None else runs_of(self._each)
+        return self._runs
 
 
 def one_run(first: int, count: int) -> Runs:
@@ -86,32 +84,41 @@ def one_run(first: int, count: int) -> Runs:
     return np.array(((first,), (count,)), dtype=np.int64)
 
 
-def places(part: Slice) -> slice | NDArray[np.int64]:
-    """The bytes of a slice, as an index of an array."""
-    if part.rows == 1:
-        return slice(part.offset, part.end)
-    rows = part.offset + np.arange(part.rows, dtype=np.int64) * part.stride
-    return (rows[:, None] + np.arange(part.row_bytes, dtype=np.int64)).ravel()
-
-
-def runs_of(each: NDArray[np.int64]) -> Runs:
-    """The runs of numbers that are listed one by one."""
-    starts = np.concatenate(([0], np.flatnonzero(np.diff(each) != 1) + 1))
-    return np.stack((each[starts], np.diff(np.append(starts, each.size))))
-
-
 def same(one: Runs, other: Runs) -> bool:
     """True where both are the same numbers in the same order."""
     return bool(np.array_equal(one, other))
 
 
-def picked(runs: Runs, elements: NDArray[np.int64], size: int) -> Runs:
+def picked(runs: Runs, elements: Numbers, size: int) -> Runs:
     """The runs of these elements, each of so many bytes, in that order."""
-    numbers = _listed(runs).reshape(-1, size)
-    return runs_of(numbers[elements].ravel())
+    return joined(_pieces(runs, elements.ravel() * size, size)[0])
 
 
-def _listed(runs: Runs) -> NDArray[np.int64]:
-    first, count = runs
-    before = np.cumsum(count) - count
-    return np.repeat(first - before, count) + np.arange(int(count.sum()), dtype=np.int64)
+def joined(runs: Runs) -> Runs:
+    """The runs with those in one that follow each other."""
+    ends, firsts = runs[0, :-1] + runs[1, :-1], runs[0, 1:]
+    starts = np.concatenate(([0], np.flatnonzero(ends != firsts) + 1))
+    return np.stack((runs[0, starts], np.add.reduceat(runs[1], starts)))
+
+
+def _rows(part: Slice) -> Numbers:
+    """Where each row of a slice begins."""
+    return part.offset + np.arange(part.rows, dtype=np.int64) * part.stride
+
+
+def _pieces(runs: Runs, starts: Numbers, sizes: Numbers | int) -> tuple[Runs, Numbers]:
+    """The runs of the bytes from each start on, cut where one of the sections ends, and where each of them
+    is in the content. A section may be empty.
+    """
+    firsts, counts = runs
+    ends = np.cumsum(counts)
+    stops = starts + sizes
+    low = np.searchsorted(ends, starts, side="right")
+    high = np.searchsorted(ends, stops, side="left")
+    many = np.where(stops > starts, high - low + 1, 0)
+    section = np.repeat(np.arange(len(starts)), many)
+    run = np.arange(len(section)) - np.repeat(np.cumsum(many) - many - low, many)
+    begins = ends[run] - counts[run]
+    at = np.maximum(begins, starts[section])
+    stop = np.minimum(ends[run], stops[section])
+    return np.stack((firsts[run] + at - begins, stop - at)), at
