@@ -1,12 +1,14 @@
 """Quantizing to fit, beside what the libraries make alone.
 
     python -m benchmarks.quantize trained     three nets, trained here: accuracy on frames not seen before
+    python -m benchmarks.quantize recipes     the same nets in TFLite, beside the recipes of ai-edge-quantizer
     python -m benchmarks.quantize exported    TFLite nets of `conformance/exported`: distances
 
 Nets are trained by PyTorch on one thread, from one seed, on data that is generated: shapes in noise, tones in
 noise, and pairs of pulses. Each is quantized within what the library's own int8 takes, within less than that,
 and within the middle between int8 and float. The first column of accuracies is on the frames that the
-quantizer had, the second on 2,000 others; there, too, is what `quantize_static` makes.
+quantizer had, the second on 2,000 others; there, too, is what `quantize_static` makes. Every recipe of
+ai-edge-quantizer is applied as it is, and then ours is asked for within its bytes of flash.
 """
 
 import argparse
@@ -20,16 +22,35 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.sequential_tflite import INPUT, channels_last, sequential_tflite
 from target_arch import DiagnosticError, quantize_model
+from target_arch.explore.bases import base_chip
+from target_arch.explore.choose import chip_of
 from target_arch.quantize.data import LabelledFrames
+from target_arch.quantize.library import file_answer
+from target_arch.quantize.price import PriceList
 from target_arch.quantize.result import QuantizedToFit
-from target_arch.quantize.score import Judge
+from target_arch.quantize.score import Answer, Judge
+from target_arch.quantize.tflite_file import tflite_quantizer
+from target_arch.registry.plug_ins import PlugIns
+from target_arch.relax.quiet import quiet
 from target_arch.run.references.find import reference_for
+from target_arch.run.references.reference import Frame
 
 SOC = "mcu_m55"
 SEED = 3
 CLASSES = 8
 GIVEN, OTHERS = 256, 2000
+RECIPES = (
+    "static_wi8_ai8",
+    "static_wi8_ai16",
+    "dynamic_wi8_afp32",
+    "dynamic_legacy_wi8_afp32",
+    "dynamic_wi4_afp32",
+    "weight_only_wi8_afp32",
+    "weight_only_wi4_afp32",
+)
+"""Those of ai-edge-quantizer for whole models, with its default way to find scales."""
 EXPORTED = Path(__file__).parents[1] / "conformance" / "exported"
 Data = tuple[np.ndarray, np.ndarray]
 
@@ -123,14 +144,17 @@ def trained(net: Any, data: Callable[[int, np.random.Generator], Data]) -> bytes
     return file.getvalue()
 
 
-def accuracy(content: bytes, data: Data, folder: Path) -> float:
+def accuracy(content: bytes, data: Data, folder: Path, suffix: str = ".onnx") -> float:
     """The share of frames that a model has right."""
-    file = folder / "model.onnx"
-    file.write_bytes(content)
-    answer = reference_for(file).answer
+    answer = file_answer(content, folder, suffix)
     frames = tuple((frame[None],) for frame in data[0])
-    judged = LabelledFrames(frames=frames, labels=tuple(map(int, data[1])))
-    score = Judge(data=judged, expected=tuple(answer(frame)[0] for frame in frames)).perfect
+    return share_right(frames, data[1], answer)
+
+
+def share_right(frames: tuple[Frame, ...], labels: np.ndarray, answer: Answer) -> float:
+    """The share of frames whose label is the largest output."""
+    judged = LabelledFrames(frames=frames, labels=tuple(map(int, labels)))
+    score = Judge(data=judged, expected=tuple(answer(frame) for frame in frames)).perfect
     return score.accuracy or 0.0
 
 
@@ -195,6 +219,59 @@ def run_trained(folder: Path) -> None:
             print_rows(name, within, result, lambda made, rest=rest: accuracy(made, rest, folder))
 
 
+def run_recipes(folder: Path) -> None:
+    """Three nets as TFLite files: each recipe of the library, and ours within its bytes."""
+    import torch
+
+    torch.manual_seed(SEED)
+    torch.set_num_threads(1)
+    drawn = np.random.default_rng(SEED + 1)
+    for name, (net, data) in nets().items():
+        trained(net, data)
+        (inputs, labels), (others, theirs) = data(GIVEN, drawn), data(OTHERS, drawn)
+        frames = tuple((frame[None],) for frame in channels_last(others))
+        np.savez(folder / "data.npz", **{INPUT: channels_last(inputs), "labels": labels})
+        given = LabelledFrames(frames=tuple((frame[None],) for frame in channels_last(inputs)))
+        file = folder / "net.tflite"
+        file.write_bytes(sequential_tflite(net, inputs[:1]))
+        library = tflite_quantizer(file, given, folder)
+
+        def right(content: bytes, library: Any = library, rows: Any = (frames, theirs)) -> float:
+            return share_right(*rows, library.answer(content, folder))
+
+        print(f"{name}: float, {right(library.float_model.read_bytes()):.2%} of the others")
+        ours: dict[str, tuple[QuantizedToFit, float]] = {}
+        for recipe in RECIPES:
+            made = by_recipe(library.float_model.read_bytes(), given, recipe)
+            flash = flash_of(made)
+            within = f"flash={flash}B"
+            if within not in ours:
+                result = quantize_model(file, SOC, folder / "data.npz", within=[within])
+                ours[within] = result, right(result.content)
+            result, best = ours[within]
+            taken = result.chosen.price.outcome.bytes["flash"]
+            print(
+                f"{name:8}{recipe:26}{flash:8,} B{right(made):9.2%}   ours{taken:8,} B{best:9.2%}", flush=True
+            )
+
+
+def by_recipe(content: bytes, given: LabelledFrames, name: str) -> bytes:
+    """What ai-edge-quantizer makes of a model by one of its recipes."""
+    from ai_edge_quantizer import quantizer, recipe
+
+    with quiet():
+        library = quantizer.Quantizer(content, getattr(recipe, name)())
+        frames = [{INPUT: frame[0]} for frame in given.frames]
+        ranges = library.calibrate({"serving_default": frames}) if library.need_calibration else None
+        return bytes(library.quantize(ranges, enable_progress_report=False).quantized_model)
+
+
+def flash_of(content: bytes) -> int:
+    """Bytes of flash of a TFLite model on the chip, as `quantize` counts them."""
+    prices = PriceList(chip=chip_of(base_chip(SOC)), plug_ins=PlugIns.discover(()))
+    return int(prices.of(content, ".tflite").of("bytes.flash"))
+
+
 def run_exported(folder: Path) -> None:
     """Nets of other exporters with random weights, on random data, within what int8 takes."""
     drawn = np.random.default_rng(SEED)
@@ -207,11 +284,12 @@ def run_exported(folder: Path) -> None:
 
 
 def main() -> int:
-    """Run one of the two."""
+    """Run one of them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("what", choices=("trained", "exported"))
+    runs = {"trained": run_trained, "recipes": run_recipes, "exported": run_exported}
+    parser.add_argument("what", choices=tuple(runs))
     with tempfile.TemporaryDirectory() as folder:
-        {"trained": run_trained, "exported": run_exported}[parser.parse_args().what](Path(folder))
+        runs[parser.parse_args().what](Path(folder))
     return 0
 
 

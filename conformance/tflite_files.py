@@ -75,6 +75,10 @@ class TfliteFile:
         self._graph.outputs.append(index)
         return index
 
+    def mark_output(self, index: int) -> None:
+        """Let a known tensor be an output of the model, too."""
+        self._graph.outputs.append(index)
+
     def variable(self, shape: tuple[int, ...], dtype: str, scale: Scale = None, zero_point: int = 0) -> int:
         """A new tensor that keeps its values from run to run."""
         index = self.tensor(shape, dtype, scale, zero_point)

@@ -57,7 +57,8 @@ def _moved_on(zeros: int) -> _Words:
 def _applied(move: _Words, registers: _Words) -> _Words:
     """The map of each register: the sum, over its bits that are set, of what becomes of them."""
     bits = registers[:, None] & _BITS != 0
-    return np.bitwise_xor.reduce(np.where(bits, move, np.uint32(0)), axis=1)
+    total: _Words = np.bitwise_xor.reduce(np.where(bits, move, np.uint32(0)), axis=1)
+    return total
 
 
 def _table() -> _Words:

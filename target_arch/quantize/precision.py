@@ -10,7 +10,7 @@ class Precision(StrEnum):
 
     `INT8_TENSOR` has one scale for all weights of a layer, where `INT8` has one for each channel. `INT4` is
     `INT8` with weights of 4 bits. `INT16` has activations of 16 bits and weights of 8, `INT8_WEIGHTS`
-    activations in float that are quantized as the layer runs.
+    and `INT4_WEIGHTS` activations in float that are quantized as the layer runs.
     """
 
     FLOAT = "float"
@@ -19,6 +19,7 @@ class Precision(StrEnum):
     INT4 = "int4"
     INT16 = "int16"
     INT8_WEIGHTS = "int8-weights"
+    INT4_WEIGHTS = "int4-weights"
 
 
 Precisions = tuple[Precision, ...]

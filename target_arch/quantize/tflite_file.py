@@ -5,6 +5,7 @@ Inputs and outputs have the type of the layers beside them. Tests: `tests/quanti
 
 import re
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,8 @@ from target_arch.relax.quiet import quiet
 from target_arch.run.references.reference import Array, Frame, unreadable
 
 _CHOICES = tuple(Precision)
+_SMOOTHED, _EXTREMES = "moving averages", "min and max"
 _WEIGHTED = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV")
-_SETTING = "min and max"
 _INTEGERS = ("INT8", "UINT8", "INT16")
 _KEY = b"serving_default"
 
@@ -29,15 +30,16 @@ _KEY = b"serving_default"
 @define(kw_only=True, eq=False)
 class TfliteQuantizer:
     """A calibrated TFLite model. `groups` are the scopes of the operators of each layer, as ai-edge-quantizer
-    calls them; `ranges` those of all tensors, for activations of 8 and of 16 bits.
+    calls them; `ranges`, by setting, those of all tensors, for activations of 8 and of 16 bits: the library's
+    moving averages of the extremes of frames, which a rare large value hardly moves, and the extremes of all.
     """
 
     float_model: Path
     layers: tuple[QuantizableLayer, ...]
     groups: tuple[tuple[str, ...], ...] = field(repr=False)
-    ranges: Mapping[str, Any] = field(repr=False)
+    ranges: Mapping[str, Mapping[str, Any]] = field(repr=False)
     library: str = "ai-edge-quantizer"
-    settings: tuple[str, ...] = (_SETTING,)
+    settings: tuple[str, ...] = (_SMOOTHED, _EXTREMES)
 
     def quantized(self, precisions: Precisions, setting: str) -> bytes:
         """The content of the file with these precisions; see `library.py`."""
@@ -48,7 +50,7 @@ class TfliteQuantizer:
             return content
         with quiet():
             library = quantizer.Quantizer(content, _recipe(self.groups, precisions))
-            ranges = dict(self.ranges) if library.need_calibration else None
+            ranges = dict(self.ranges[setting]) if library.need_calibration else None
             result = library.quantize(ranges, enable_progress_report=False)
         return bytes(result.quantized_model)
 
@@ -69,10 +71,8 @@ def tflite_quantizer(model: Path, data: LabelledFrames, folder: Path) -> TfliteQ
 
     ToolMissing without ai-edge-quantizer, DiagnosticError for a model that has nothing to quantize.
     """
-    try:
-        from ai_edge_quantizer import quantizer, recipe
-    except ImportError as error:
-        raise library_missing("ai-edge-quantizer") from error
+    if find_spec("ai_edge_quantizer") is None:
+        raise library_missing("ai-edge-quantizer")
     content, graph, kinds = _prepared(model)
     layers, groups = _layers(graph, kinds)
     if not layers:
@@ -81,11 +81,25 @@ def tflite_quantizer(model: Path, data: LabelledFrames, folder: Path) -> TfliteQ
     names = [graph.tensors[number].name.decode() for number in graph.inputs]
     frames = [dict(zip(names, frame, strict=True)) for frame in data.frames]
     with quiet():
-        calibrating = quantizer.Quantizer(content, recipe.static_wi8_ai8())
-        ranges = calibrating.calibrate({_KEY.decode(): frames})
+        ranges = _ranges(content, frames)
     prepared = folder / f"float{model.suffix}"
     prepared.write_bytes(content)
     return TfliteQuantizer(float_model=prepared, layers=layers, groups=groups, ranges=ranges)
+
+
+def _ranges(content: bytes, frames: Sequence[Mapping[str, Array]]) -> dict[str, Mapping[str, Any]]:
+    from ai_edge_quantizer import calibrator, recipe, recipe_manager
+    from ai_edge_quantizer.utils import qsv_utils
+
+    manager = recipe_manager.RecipeManager()
+    manager.load_quantization_recipe(recipe.static_wi8_ai8())
+    updates = {_SMOOTHED: qsv_utils.moving_average_update, _EXTREMES: qsv_utils.min_max_update}
+    found = {}
+    for setting, update in updates.items():
+        calibrating = calibrator.Calibrator(content, qsv_update_func=update)
+        calibrating.calibrate({_KEY.decode(): frames}, manager)
+        found[setting] = calibrating.get_model_qsvs()
+    return found
 
 
 def require_float_tflite(model: Path) -> None:
@@ -178,9 +192,11 @@ def _scope(graph: Any, numbers: Sequence[int]) -> str:
 
 
 def _recipe(groups: Sequence[Sequence[str]], precisions: Precisions) -> Any:
-    from ai_edge_quantizer import qtyping, recipe_manager
+    """Weights of 4 bits are clipped where that lessens their error (OCTAV)."""
+    from ai_edge_quantizer import algorithm_manager, qtyping, recipe_manager
 
     manager, every = recipe_manager.RecipeManager(), qtyping.TFLOperationName.ALL_SUPPORTED
+    clipped = algorithm_manager.AlgorithmName.OCTAV
     one_scale = qtyping.QuantGranularity.TENSORWISE
     for scopes, precision in zip(groups, precisions, strict=True):
         named = f"^(?:{'|'.join(map(re.escape, scopes))})$"
@@ -189,11 +205,13 @@ def _recipe(groups: Sequence[Sequence[str]], precisions: Precisions) -> Any:
         elif precision is Precision.INT8_TENSOR:
             manager.add_static_config(named, every, 8, 8, weight_granularity=one_scale)
         elif precision is Precision.INT4:
-            manager.add_static_config(named, every, 8, 4)
+            manager.add_static_config(named, every, 8, 4, algorithm_key=clipped)
         elif precision is Precision.INT16:
             manager.add_static_config(named, every, 16, 8)
         elif precision is Precision.INT8_WEIGHTS:
             manager.add_dynamic_config(named, every, 8)
+        elif precision is Precision.INT4_WEIGHTS:
+            manager.add_dynamic_config(named, every, 4, algorithm_key=clipped)
     return manager.get_quantization_recipe()
 
 

@@ -16,6 +16,7 @@ from target_arch.quantize.library import QuantizedModel
 from target_arch.quantize.precision import Precision
 from target_arch.quantize.score import Judge
 from target_arch.quantize.search import quantize_to_fit
+from target_arch.quantize.tflite_file import TfliteQuantizer
 from target_arch.run.references.find import reference_for
 from tests.quantize.tiny import SOC, request, written
 
@@ -59,7 +60,17 @@ def test_all_of_it_in_int8_is_the_library_s_own_result(model: QuantizedModel, da
     own = quantizer.Quantizer(model.float_model.read_bytes(), recipe.static_wi8_ai8())
     (name,) = (one.name for one in reference_for(model.float_model).inputs)
     ranges = own.calibrate({"serving_default": [{name: frame[0]} for frame in data.frames]})
-    assert bytes(own.quantize(ranges).quantized_model) == model.quantized((INT8,) * 10, "min and max")
+    assert bytes(own.quantize(ranges).quantized_model) == model.quantized((INT8,) * 10, "moving averages")
+
+
+def test_the_extremes_of_all_frames_are_no_narrower_than_moving_averages(model: QuantizedModel) -> None:
+    assert isinstance(model, TfliteQuantizer)
+    smoothed, extremes = (model.ranges[setting] for setting in ("moving averages", "min and max"))
+    assert smoothed.keys() == extremes.keys()
+    for name, range_ in extremes.items():
+        if range_ and smoothed[name]:
+            assert np.all(range_["min"] <= smoothed[name]["min"])
+            assert np.all(range_["max"] >= smoothed[name]["max"])
 
 
 @pytest.mark.parametrize("precision", [each for each in Precision if each is not FLOAT])
@@ -72,7 +83,7 @@ def test_one_layer_in_each_precision(
     content = model.quantized((FLOAT, precision, *(FLOAT,) * 8), "min and max")
     assert 0 < judge.score(model.answer(content, tmp_path)).distance < 0.1
     kinds = [operator.kind for operator in compile(content, SOC).models[0].stages.model.operators]
-    assert ("quantize" in kinds) == (precision is not Precision.INT8_WEIGHTS)
+    assert ("quantize" in kinds) == (precision not in (Precision.INT8_WEIGHTS, Precision.INT4_WEIGHTS))
 
 
 @pytest.mark.slow

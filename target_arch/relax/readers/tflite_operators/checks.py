@@ -6,11 +6,12 @@ from target_arch.relax.readers.tflite_operators.site import TFLiteOperator
 from target_arch.relax.site import NotConverted
 
 _NARROW_WEIGHTS = {
-    "CONV_2D": ("int8",),
+    "CONV_2D": ("int8", "float32"),
     "DEPTHWISE_CONV_2D": ("int8",),
-    "FULLY_CONNECTED": ("int8", "int16"),
+    "FULLY_CONNECTED": ("int8", "int16", "float32"),
 }
 """Operators whose weights may have 4 bits, and their activations then."""
+_WIDENS = "DEQUANTIZE"
 
 
 def check(site: TFLiteOperator) -> None:
@@ -20,7 +21,8 @@ def check(site: TFLiteOperator) -> None:
     if site.operator not in RECURRENT:  # these compute others, and check theirs
         bounds(site.activation)
     for number, operand in enumerate(site.inputs):
-        if operand is None or not operand.narrow:
+        if operand is None or not operand.narrow or site.operator == _WIDENS:
             continue
-        if number != 1 or not site.stored or site.x.dtype not in _NARROW_WEIGHTS.get(site.operator, ()):
+        known = site.stored or site.x.dtype == "float32"
+        if number != 1 or not known or site.x.dtype not in _NARROW_WEIGHTS.get(site.operator, ()):
             raise NotConverted(f"constant `{operand.name}` of 4 bits, with activations of {site.x.dtype}")

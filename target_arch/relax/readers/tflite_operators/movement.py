@@ -7,13 +7,13 @@ import numpy as np
 from tvm import relax
 from tvm.ir import GenericConst
 
+from target_arch.plan.model import Quantization
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.relax.readers.tflite_operators.grids import activated_steps, reals, steps
 from target_arch.relax.readers.tflite_operators.site import (
     Converter,
     TFLiteOperand,
     TFLiteOperator,
-    require_computed,
     require_reals,
     same_grid,
 )
@@ -404,14 +404,23 @@ def densify(site: TFLiteOperator) -> Any:
 
 
 def dequantize(site: TFLiteOperator) -> Any:
-    """DEQUANTIZE of stored integers and of float16 values."""
+    """DEQUANTIZE of stored integers and of float16 values; those of a constant are known."""
     x = site.x
-    if x.dtype != "float16":
-        if x.quantization is None:
-            raise NotConverted(f"tensor `{x.name}` has no scale")
-        require_computed(x)
-        return reals(x, x.expr)
-    return relax.op.astype(x.expr, "float32") if x.value is None else constant(x.constant.astype(np.float32))
+    if x.dtype == "float16":
+        wide = x.value is None
+        return relax.op.astype(x.expr, "float32") if wide else constant(x.constant.astype(np.float32))
+    if x.quantization is None:
+        raise NotConverted(f"tensor `{x.name}` has no scale")
+    return reals(x, x.expr) if x.value is None else constant(_reals_of(x.quantization, x.constant))
+
+
+def _reals_of(grid: Quantization, stored: Array) -> Array:
+    """The reals of stored values, each rounded once from the exact product, as LiteRT does."""
+    along = [1] * stored.ndim
+    if grid.axis is not None:
+        along[grid.axis] = -1
+    scale, zero = (np.array(each, np.float64).reshape(along) for each in (grid.scale, grid.zero_point))
+    return ((stored.astype(np.float64) - zero) * scale).astype(np.float32)
 
 
 def shape(site: TFLiteOperator) -> Any:
