@@ -16,9 +16,10 @@ from target_arch.plan.partitions import Choice
 from target_arch.plan.printed import frames
 from target_arch.plan.printed import text as texts
 from target_arch.plan.printed.verdict import verdict
-from target_arch.plan.products import widens
+from target_arch.plan.products import is_stepped, widens
 from target_arch.stages.errors import least_of_steps
 from target_arch.stages.simplification.halves import half_weights
+from target_arch.stages.simplification.stepped import stepped_weights
 
 if TYPE_CHECKING:
     from target_arch.pipeline import CompiledModel as Stages
@@ -156,7 +157,7 @@ class ModelOutcome:
         left_out = str(made.model.simplification or "")
         if left_out:
             yield left_out
-        yield from self._halves()
+        yield from self._narrow()
         memory = made.memory
         for arena in sorted(memory.peaks):
             used, bound = memory.peaks[arena], memory.shared[arena]
@@ -175,13 +176,22 @@ class ModelOutcome:
         if made.manifest.self_test.missing:
             yield f"no self-test vector: {made.manifest.self_test.missing}"
 
-    def _halves(self) -> Iterator[str]:
-        """The weights that are in float16, or could be."""
+    def _narrow(self) -> Iterator[str]:
+        """The weights that are in a narrower type than float32, or could be."""
         model = self.stages.model
-        narrow = sum(model.tensors[op.constants[0]].bytes for op in model.operators if widens(op, model))
-        wide = sum(tensor.bytes for tensor in half_weights(model))
+        widened = [op for op in model.operators if widens(op, model)]
+        stepped = sum(model.tensors[op.constants[0]].bytes for op in widened if is_stepped(op))
+        narrow = sum(model.tensors[op.constants[0]].bytes for op in widened if not is_stepped(op))
+        if stepped:
+            yield f"{stepped:,} B of weights are integers with steps, and take four times as much in float32"
         if narrow:
             yield f"{narrow:,} B of weights are in float16, and take twice as much in float32"
+        by_steps = {op.constants[0] for op, *_ in stepped_weights(model)}
+        if by_steps:
+            known = sum(model.tensors[name].bytes for name in by_steps)
+            said = "are integers times a step: with the goal `size` they take a quarter"
+            yield f"{known:,} B of weights {said}"
+        wide = sum(tensor.bytes for tensor in half_weights(model) if tensor.name not in by_steps)
         if wide:
             yield f"{wide:,} B of weights have values of float16: with the goal `size` they take half"
 

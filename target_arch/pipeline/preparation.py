@@ -34,6 +34,7 @@ from target_arch.soc.model import MemoryMode
 from target_arch.stages.setting import Setting
 from target_arch.stages.simplification.halves import with_half_weights
 from target_arch.stages.simplification.removal import without_dead_channels
+from target_arch.stages.simplification.stepped import with_stepped_weights
 
 _WIDENING = (Codegen.C, Codegen.LLVM, Codegen.COMMAND_STREAM, Codegen.NONE)
 """Codegens beside which weights may be in float16: their functions widen them, or they take no floats."""
@@ -123,7 +124,7 @@ def _import(
     if not request.keep_dead:
         model = without_dead_channels(model)
     if halves:
-        model = with_half_weights(model)
+        model = with_half_weights(with_stepped_weights(model))
     return with_own_outputs(model) if request.io is IoOwner.CALLER else model, program
 
 

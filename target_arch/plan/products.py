@@ -26,12 +26,23 @@ def is_hybrid(operator: Operator, model: Model) -> bool:
     """
     if not operator.facts.weighted or operator.arithmetic is not Arithmetic.FLOAT:
         return False
-    return model.tensors[operator.constants[0]].dtype == "int8"
+    return model.tensors[operator.constants[0]].dtype == "int8" and not is_stepped(operator)
+
+
+def is_stepped(operator: Operator) -> bool:
+    """Whether a sum of products of floats has int8 weights that are multiplied by their steps where they are
+    used. The steps are behind the bias, in the rank of the weights: in each dimension one for all, one for
+    each, or one for each block.
+    """
+    return operator.facts.weighted and len(operator.constants) > len(operator.facts.constants)
 
 
 def widens(operator: Operator, model: Model) -> bool:
-    """Whether a sum of products of floats has weights of float16, which are widened where they are used."""
-    return operator.facts.weighted and model.tensors[operator.constants[0]].dtype == "float16"
+    """Whether a sum of products of floats has weights of float16 or of int8 with steps, which become floats
+    where they are used.
+    """
+    halves = operator.facts.weighted and model.tensors[operator.constants[0]].dtype == "float16"
+    return halves or is_stepped(operator)
 
 
 def in_four_bits(tensor: Tensor) -> bool:
@@ -50,7 +61,7 @@ def beyond_plain(
 
     Kernels and engines that know the plain form alone have to refuse all others.
     """
-    if is_hybrid(operator, model):
+    if is_hybrid(operator, model) or is_stepped(operator):
         return "floats times int8 weights"
     groups = groups_of(operator, model)
     if groups > 1 and not grouped:

@@ -5,6 +5,7 @@ Tests: `tests/quantize/test_score.py`.
 
 import math
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import numpy as np
 from attrs import field, frozen
@@ -14,22 +15,39 @@ from target_arch.run.execute.labels import named_class
 from target_arch.run.references.reference import Frame
 
 Answer = Callable[[Frame], Frame]
+Candidate = TypeVar("Candidate")
+_ERRORS = 2
 
 
 @frozen(kw_only=True)
 class Score:
     """`distance` is the error's share of the outputs: the root of its power over theirs, of all frames; of
     several outputs the root of the mean of both. `accuracy` is the share of frames whose label is the largest
-    element of the first output; None without labels.
+    element of the first output, and `right` says which they are; None and nothing without labels.
     """
 
     distance: float
     accuracy: float | None = None
+    right: tuple[bool, ...] = field(default=(), eq=False, repr=False)
 
-    @property
-    def rank(self) -> tuple[float, float]:
-        """Less is better: accuracy first, and among equal ones the distance."""
-        return -(self.accuracy or 0.0), self.distance
+    def beats(self, other: "Score") -> bool:
+        """Whether it has more frames right than chance gives: two standard errors of the difference, which is
+        that of the frames that one of both has right.
+        """
+        only, others = (
+            sum(one and not two for one, two in zip(*pair, strict=True))
+            for pair in ((self.right, other.right), (other.right, self.right))
+        )
+        return only - others > _ERRORS * math.sqrt(only + others)
+
+
+def best(candidates: Sequence[Candidate], score: Callable[[Candidate], Score]) -> Candidate:
+    """The candidate of the least distance of those that are as accurate as the most accurate one, but for
+    chance. Of models that differ by a frame or two, the nearer to the float model does better on others.
+    """
+    top = max(map(score, candidates), key=lambda each: (each.accuracy or 0.0, -each.distance))
+    alike = [each for each in candidates if not top.beats(score(each))]
+    return min(alike, key=lambda each: score(each).distance)
 
 
 @frozen(kw_only=True)
@@ -46,18 +64,19 @@ class Judge:
             _share([outputs[number] for outputs in answers], [outputs[number] for outputs in self.expected])
             for number in range(len(self.expected[0]))
         ]
-        return Score(distance=math.sqrt(sum(shares) / len(shares)), accuracy=self._accuracy(answers))
+        return self._score(answers, math.sqrt(sum(shares) / len(shares)))
 
     @property
     def perfect(self) -> Score:
         """The score of the float model."""
-        return Score(distance=0.0, accuracy=self._accuracy(self.expected))
+        return self._score(self.expected, 0.0)
 
-    def _accuracy(self, answers: Sequence[Frame]) -> float | None:
+    def _score(self, answers: Sequence[Frame], distance: float) -> Score:
         if self.data.labels is None:
-            return None
+            return Score(distance=distance)
         pairs = zip(answers, self.data.labels, strict=True)
-        return sum(named_class(outputs) == label for outputs, label in pairs) / len(answers)
+        right = tuple(named_class(outputs) == label for outputs, label in pairs)
+        return Score(distance=distance, accuracy=sum(right) / len(right), right=right)
 
 
 def _share(values: Sequence[np.ndarray], expected: Sequence[np.ndarray]) -> float:

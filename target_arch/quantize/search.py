@@ -24,6 +24,7 @@ from target_arch.quantize.precision import Precision, Precisions
 from target_arch.quantize.price import ModelPrice, PriceList
 from target_arch.quantize.result import OURS, ChosenLayer, PricedModel, QuantizedToFit
 from target_arch.quantize.score import Judge, Score
+from target_arch.quantize.score import best as best_scored
 from target_arch.quantize.solver import LayerPrices, Problem, best, nearest
 from target_arch.registry.plug_ins import PlugIns
 from target_arch.run.references.find import reference_for
@@ -107,8 +108,7 @@ class _Search:
     def result(self) -> QuantizedToFit:
         """The whole search."""
         own = {name: self._candidate(self._all(Precision.INT8), name) for name in self.model.settings}
-        scores = {name: self._score(candidate.content) for name, candidate in own.items()}
-        self.setting = min(own, key=lambda name: scores[name].rank)
+        self.setting = best_scored(list(own), lambda name: self._score(own[name].content))
         base = own[self.setting] if own[self.setting].price.fits else self._narrower(own[self.setting])
         limits = self.request.limits or limits_of(base.price)
         self.tried = {base.precisions: base}
@@ -117,7 +117,7 @@ class _Search:
         keeping += [candidate for candidate in own.values() if candidate.price.keeps(limits)]
         if not keeping:
             raise self._refusal(problem, limits)
-        ours = min(keeping, key=lambda candidate: self._score(candidate.content).rank)
+        ours = best_scored(keeping, lambda candidate: self._score(candidate.content))
         return self._result(own, ours, problem, limits)
 
     def _all(self, precision: Precision) -> Precisions:

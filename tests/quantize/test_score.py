@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from target_arch.quantize.data import LabelledFrames
-from target_arch.quantize.score import Judge, Score
+from target_arch.quantize.score import Judge, Score, best
 
 FRAMES = tuple((np.array([value], np.float32),) for value in (1.0, 2.0))
 OUTPUTS = ((np.array([3.0, 4.0]),), (np.array([0.0, -5.0]),))
@@ -33,9 +33,29 @@ def test_outputs_of_zeros() -> None:
     assert zero.score(lambda frame: (np.ones(2),)).distance == 1
 
 
-def test_accuracy_goes_before_distance() -> None:
+def test_the_accuracy_is_the_share_of_frames_that_are_right() -> None:
     assert judge(labels=(1, 1)).perfect == Score(distance=0.0, accuracy=0.5)
     right = judge(labels=(1, 1)).score(lambda frame: (np.array([0.0, 1.0]),))
     assert right.accuracy == 1.0
-    assert right.rank < judge(labels=(1, 1)).perfect.rank
-    assert Score(distance=0.1).rank < Score(distance=0.2).rank
+    assert right.right == (True, True)
+
+
+def scored(distance: float, right: int, count: int = 100) -> Score:
+    """So many frames right, the first ones."""
+    return Score(
+        distance=distance, accuracy=right / count, right=(True,) * right + (False,) * (count - right)
+    )
+
+
+@pytest.mark.parametrize(
+    ("scores", "place"),
+    [
+        ([Score(distance=0.2), Score(distance=0.1)], 1),
+        ([scored(0.2, 90), scored(0.1, 90)], 1),
+        ([scored(0.2, 92), scored(0.1, 88)], 1),
+        ([scored(0.2, 92), scored(0.1, 87)], 0),
+    ],
+)
+def test_distance_decides_where_accuracies_differ_by_chance(scores: list[Score], place: int) -> None:
+    """Four frames that one alone has right are two standard errors; five are more."""
+    assert best(range(len(scores)), scores.__getitem__) == place

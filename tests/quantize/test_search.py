@@ -30,7 +30,7 @@ def test_without_limits_no_more_than_the_library_s_own(tmp_path: Path) -> None:
         f"onnxruntime, {name}" for name in ("min and max", "percentile", "entropy")
     ]
     assert result.chosen.keeps
-    assert result.chosen.score.rank <= min(row.score.rank for row in own)
+    assert result.chosen.score.distance <= min(row.score.distance for row in own)
     assert result.chosen.price.of("latency") <= own[0].price.of("latency")
     for memory, size in result.chosen.price.outcome.bytes.items():
         assert size <= own[0].price.outcome.bytes[memory]

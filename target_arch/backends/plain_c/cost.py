@@ -12,7 +12,7 @@ from target_arch.backends.plain_c.work.forms import WorkUnit
 from target_arch.backends.plain_c.work.rates import cycles
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.facts import Arithmetic
-from target_arch.plan.products import widens
+from target_arch.plan.products import is_stepped, widens
 from target_arch.soc.chip.chip import cycles_per_instruction
 
 INTEGER_RATE = Option(
@@ -68,7 +68,8 @@ def way(question: Question, backend: Backend) -> str:
     """The kernel and its expected cycles, in words."""
     operator, model, isa = question.operator, question.model, question.instance.arch.isa
     found = _predicted(question)
-    widening = ", widens weights of float16" if widens(operator, model) else ""
+    narrow = "integers" if is_stepped(operator) else "float16"
+    widening = f", widens weights of {narrow}" if widens(operator, model) else ""
     widening += ", widens weights of 4 bits" if WorkUnit.WIDENED in found.work else ""
     if _stated(question, backend) is not None:
         return f"{found}{widening}, at the stated rate"

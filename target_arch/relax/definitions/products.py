@@ -16,7 +16,7 @@ from tvm import te, tirx
 from target_arch.plan.arithmetic import Requantization, any_requantization
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.facts import Arithmetic
-from target_arch.plan.products import groups_of, is_hybrid, widens
+from target_arch.plan.products import groups_of, is_hybrid, is_stepped
 from target_arch.plan.windows import required_windows, written_windows
 from target_arch.relax.definitions import hybrid
 from target_arch.relax.te.definition import (
@@ -34,7 +34,7 @@ from target_arch.relax.te.definition import (
     stage,
     tensor_of,
 )
-from target_arch.relax.te.half import from_finite_half
+from target_arch.relax.te.half import HALF, from_finite_half
 from target_arch.relax.te.scaling import requantized, widened
 from target_arch.relax.te.windows import all_inside, reaching, under
 
@@ -51,8 +51,6 @@ class ProductArithmetic:
     dtype: str
     narrow: bool
     """Whether stored values have 8 bits."""
-    halves: bool = False
-    """Whether weights are float16, which is widened here."""
 
     @property
     def accumulator(self) -> str:
@@ -68,7 +66,7 @@ class ProductArithmetic:
         """One product of the sum."""
         r = self.requantization
         if r is None:
-            return x * (from_finite_half(w.asobject()) if self.halves else w)
+            return x * w
         first = widened(x, r.input_offset) if self.narrow else x.astype("int32") + r.input_offset
         second = widened(w, r.second_offset)
         if r.accumulator == "int64":
@@ -84,7 +82,6 @@ def rule_of(operator: Operator, model: Model) -> ProductArithmetic:
         activation=activation_of(operator) if real else "none",
         dtype=model.tensors[operator.output].dtype,
         narrow=model.tensors[operator.inputs[0]].dtype in ("int8", "uint8"),
-        halves=widens(operator, model),
     )
 
 
@@ -101,19 +98,19 @@ def conv2d(operator: Operator, model: Model, tail: Tail | None = None) -> Defini
     if groups == 1 and all(window.plain for window in windows):
         return _rows(operator, model, (n * height * width, channels, o), tail)
     rule = rule_of(operator, model)
-    data, weights = placeholder(x, x.shape, "x"), placeholder(w, w.shape, "w")
+    data, weights = placeholder(x, x.shape, "x"), _Weights.of(operator, model, w.shape)
     row, column = te.reduce_axis((0, kernel[0]), name="kh"), te.reduce_axis((0, kernel[1]), name="kw")
     channel = te.reduce_axis((0, channels), name="c")
 
     def summand(b: Any, i: Any, j: Any, k: Any) -> Any:
         iy, ix = under(windows, (i, j), (row, column))
         first = 0 if groups == 1 else tirx.floordiv(k, o // groups) * channels
-        term = rule.term(data[b, iy, ix, first + channel], weights[k, row, column, channel])
+        term = rule.term(data[b, iy, ix, first + channel], weights.at(k, row, column, channel))
         inside = all_inside(windows, (iy, ix))
         return te.sum(guarded(inside, term, rule.nothing), axis=[row, column, channel])
 
     axes = image_axes(model.tensors[operator.output])
-    total = _Sum(rule=rule, operands=(data, weights), axes=axes, summand=summand, lanes=1)
+    total = _Sum(rule=rule, data=data, weights=weights, axes=axes, summand=summand, lanes=1)
     return _finished(operator, model, total, tail)
 
 
@@ -124,17 +121,17 @@ def conv2d_transpose(operator: Operator, model: Model, tail: Tail | None = None)
     x, w = tensor_of(model, operator, 0), tensor_of(model, operator, 1)
     _, *kernel, channels = w.shape
     windows, rule = written_windows(operator, model), rule_of(operator, model)
-    data, weights = placeholder(x, x.shape, "x"), placeholder(w, w.shape, "w")
+    data, weights = placeholder(x, x.shape, "x"), _Weights.of(operator, model, w.shape)
     row, column = te.reduce_axis((0, kernel[0]), name="kh"), te.reduce_axis((0, kernel[1]), name="kw")
     channel = te.reduce_axis((0, channels), name="c")
 
     def summand(b: Any, i: Any, j: Any, k: Any) -> Any:
         (iy, ix), meets = reaching(windows, (i, j), (row, column))
-        term = rule.term(data[b, iy, ix, channel], weights[k, row, column, channel])
+        term = rule.term(data[b, iy, ix, channel], weights.at(k, row, column, channel))
         return te.sum(guarded(meets, term, rule.nothing), axis=[row, column, channel])
 
     axes = image_axes(model.tensors[operator.output])
-    total = _Sum(rule=rule, operands=(data, weights), axes=axes, summand=summand, lanes=1)
+    total = _Sum(rule=rule, data=data, weights=weights, axes=axes, summand=summand, lanes=1)
     return _finished(operator, model, total, tail)
 
 
@@ -157,18 +154,18 @@ def depthwise_conv2d(operator: Operator, model: Model, tail: Tail | None = None)
     each = o // x.shape[3]
     windows = required_windows(operator, model)
     rule = rule_of(operator, model)
-    data, weights = placeholder(x, x.shape, "x"), placeholder(w, w.shape, "w")
+    data, weights = placeholder(x, x.shape, "x"), _Weights.of(operator, model, w.shape)
     row, column = te.reduce_axis((0, kernel[0]), name="kh"), te.reduce_axis((0, kernel[1]), name="kw")
 
     def summand(b: Any, i: Any, j: Any, k: Any) -> Any:
         iy, ix = under(windows, (i, j), (row, column))
         source = data[b, iy, ix, k if each == 1 else tirx.floordiv(k, each)]
         inside = all_inside(windows, (iy, ix))
-        term = guarded(inside, rule.term(source, weights[row, column, k]), rule.nothing)
+        term = guarded(inside, rule.term(source, weights.at(row, column, k)), rule.nothing)
         return te.sum(term, axis=[row, column])
 
     axes = image_axes(model.tensors[operator.output])
-    total = _Sum(rule=rule, operands=(data, weights), axes=axes, summand=summand, lanes=LANES)
+    total = _Sum(rule=rule, data=data, weights=weights, axes=axes, summand=summand, lanes=LANES)
     return _finished(operator, model, total, tail)
 
 
@@ -176,15 +173,47 @@ def _rows(operator: Operator, model: Model, sizes: tuple[int, int, int], tail: T
     rows, inputs, outputs = sizes
     rule = rule_of(operator, model)
     data = placeholder(tensor_of(model, operator, 0), (rows, inputs), "x")
-    weights = placeholder(tensor_of(model, operator, 1), (outputs, inputs), "w")
+    weights = _Weights.of(operator, model, (outputs, inputs))
     index = te.reduce_axis((0, inputs), name="c")
 
     def summand(i: Any, k: Any) -> Any:
-        return te.sum(rule.term(data[i, index], weights[k, index]), axis=[index])
+        return te.sum(rule.term(data[i, index], weights.at(k, index)), axis=[index])
 
     axes = (("row", rows), ("k", outputs))
-    total = _Sum(rule=rule, operands=(data, weights), axes=axes, summand=summand, lanes=1)
+    total = _Sum(rule=rule, data=data, weights=weights, axes=axes, summand=summand, lanes=1)
     return _finished(operator, model, total, tail)
+
+
+@frozen(kw_only=True, eq=False)
+class _Weights:
+    """Weights as the arguments of a definition, the integers and, of stepped ones, the steps."""
+
+    stored: Any
+    steps: Any = None
+
+    @classmethod
+    def of(cls, operator: Operator, model: Model, shape: tuple[int, ...]) -> "_Weights":
+        """Those of an operator, in the shape that a definition wants."""
+        stored = placeholder(tensor_of(model, operator, 1), shape, "w")
+        if not is_stepped(operator):
+            return cls(stored=stored)
+        steps = tensor_of(model, operator, 3)
+        wanted = steps.shape if len(steps.shape) == len(shape) else (steps.shape[0], steps.shape[-1])
+        return cls(stored=stored, steps=placeholder(steps, wanted, "steps"))
+
+    def at(self, *index: Any) -> Any:
+        """A weight as it is multiplied: floats are widened from what is stored."""
+        value = self.stored[index]
+        if self.steps is not None:
+            each = zip(index, self.stored.shape, self.steps.shape, strict=True)
+            place = tuple(tirx.floordiv(at, int(all_) // int(own)) for at, all_, own in each)
+            return value.astype("float32") * self.steps[place]
+        return from_finite_half(value.asobject()) if self.stored.dtype == HALF else value
+
+    @property
+    def beside(self) -> tuple[Any, ...]:
+        """The arguments behind the bias."""
+        return () if self.steps is None else (self.steps,)
 
 
 @frozen(kw_only=True, eq=False)
@@ -194,7 +223,8 @@ class _Sum:
     """
 
     rule: ProductArithmetic
-    operands: tuple[Any, Any]
+    data: Any
+    weights: _Weights
     axes: Axes
     summand: Callable[..., Any]
     lanes: int
@@ -218,7 +248,7 @@ def _finished(operator: Operator, model: Model, total: _Sum, tail: Tail | None) 
     else:
         scaled = requantized(rule.requantization, biased, axes, rule.dtype, names)
         out, packed, tables, stages = scaled.out, scaled.packed, scaled.placeholders, names[:1]
-    arguments = (*total.operands, bias, *tables)
+    arguments = (total.data, total.weights.stored, bias, *total.weights.beside, *tables)
     if tail is None:
         return Definition(arguments=(*arguments, out), schedule=_schedule(stages, total.lanes), packed=packed)
     rest = tail(out, axes)

@@ -114,9 +114,9 @@ def _reshape(graph: Graph, call: Any, inner: Constant) -> Constant | None:
 
 
 def _cast(graph: Graph, call: Any, inner: Constant) -> Constant | None:
-    """Between float types only: float16 weights are stored so, and used as float32."""
+    """To floats only: weights of float16 and of integers are stored so, and used as float32."""
     del graph
-    if inner.values.dtype.kind != "f" or not str(call.attrs.dtype).startswith("float"):
+    if inner.values.dtype.kind not in "fi" or not str(call.attrs.dtype).startswith("float"):
         return None
     return evolve(inner, values=inner.values.astype(str(call.attrs.dtype)))
 

@@ -1,7 +1,8 @@
 """Weights of 4 bits, and weights of blocks with a scale each.
 
 A constant of int4 or uint4 has the same values in 8 bits, which backends keep in 4 where they can. Weights in
-blocks (`DequantizeLinear` with `block_size`, and onnxruntime's `MatMulNBits`) are floats from here on.
+blocks (`DequantizeLinear` with `block_size`, and onnxruntime's `MatMulNBits`) are floats from here on,
+whose integers and steps are found again where they are stored (`stages/simplification/stepped.py`).
 
 Tests: `tests/relax/readers/onnx/test_narrow_weights.py`.
 """
