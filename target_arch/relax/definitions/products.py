@@ -193,7 +193,7 @@ class _Weights:
 
     @classmethod
     def of(cls, operator: Operator, model: Model, shape: tuple[int, ...]) -> "_Weights":
-        """Those of an operator, in the shape that a definition wants."""
+        """The weights of an operator, in the shape that a definition wants."""
         stored = placeholder(tensor_of(model, operator, 1), shape, "w")
         if not is_stepped(operator):
             return cls(stored=stored)
