@@ -43,6 +43,8 @@ class Unit:
     """WP proves these alone; all without one."""
     by_contract: tuple[str, ...] = ()
     """Eva takes these for their contracts, which WP proves."""
+    apart: tuple[str, ...] = ()
+    """Eva keeps apart the states in which these return, from there on."""
     dead: int = 0
     """Statements of its functions that its main does not reach: another unit does."""
 
@@ -88,6 +90,13 @@ def units() -> tuple[Unit, ...]:
             sources=("execute.c", "core/execute.c", "core/places.c", "core/names.c"),
             by_contract=("next_on",),
             dead=34,
+        ),
+        Unit(
+            name="lifecycle",
+            tool="Eva",
+            sources=("lifecycle.c", "core/runtime.c", "core/fill.c", "core/places.c", "lent/lent.c"),
+            apart=("ta_init",),
+            dead=19,
         ),
     )
 
@@ -149,7 +158,15 @@ def _of_proofs(unit: Unit, said: str, seconds: float) -> Outcome:
 def _execution(unit: Unit) -> str:
     options = ("-eva", "-eva-precision", "3", "-eva-msg-key=-initial-state,-final-states")
     specified = ("-eva-use-spec", ",".join(unit.by_contract)) if unit.by_contract else ()
-    return _answer(_command(unit, *options, *specified), dict(os.environ))
+    return _answer(_command(unit, *options, *specified, *_apart(unit)), dict(os.environ))
+
+
+def _apart(unit: Unit) -> tuple[str, ...]:
+    if not unit.apart:
+        return ()
+    many = ",".join(f"{function}:500" for function in ("main", *unit.apart))
+    whole = ",".join(f"{function}:full" for function in unit.apart)
+    return ("-eva-slevel-function", many, "-eva-split-return-function", whole)
 
 
 def _of_execution(unit: Unit, said: str, seconds: float) -> Outcome:

@@ -84,3 +84,17 @@ def test_a_fault_is_not_proved(
     outcome = _needed(evolve(WP, sources=(str(source),), functions=(function,)), needs_tool)
     assert outcome.proved < outcome.total
     assert any(function in line for line in outcome.left)
+
+
+@pytest.mark.slow
+def test_a_runtime_that_keeps_part_of_a_bundle_is_not_proved(
+    tmp_path: Path, needs_tool: Callable[[str], str]
+) -> None:
+    unit = next(each for each in units() if each.name == "lifecycle")
+    text, right = (runtime_c() / "core" / "fill.c").read_text(), "    rt->bundle = whole;\n"
+    assert text.count(right) == 1
+    source = tmp_path / "fill.c"
+    source.write_text(text.replace(right, ""))
+    sources = tuple(str(source) if each == "core/fill.c" else each for each in unit.sources)
+    outcome = _needed(evolve(unit, sources=sources), needs_tool)
+    assert any("dangling" in line for line in outcome.left)

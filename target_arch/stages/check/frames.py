@@ -73,7 +73,7 @@ def _faults(soc: SoC, pipeline: FramePipeline, present: tuple[bool, ...]) -> Ite
     yield from step_faults(soc, frames.order, frames.plan)
     states = FrameStates(pipeline, present)
     for each in frames.steps:
-        if each.frame is not None and each.number >= 0:
+        if each.frame is not None and each.number is not None:
             yield from at(f"frame {each.frame}", states.touch(each.number, each.frame))
 
 
@@ -87,9 +87,9 @@ def _one_frame(
         if about.round in (None, frame % pipeline.rounds)
     }
     there = executed(pipeline, soc.host.name, present).steps
-    own = (each for each in there if each.frame == frame and each.number >= 0)
+    own = (each.number for each in there if each.frame == frame and each.number is not None)
     fills = [step for step in pipeline.order.at_init if isinstance(step, Fill)]
-    steps = [*fills, *(_renamed(pipeline.order.steps[each.number], names) for each in own)]
+    steps = [*fills, *(_renamed(pipeline.order.steps[number], names) for number in own)]
     buffers = tuple(buffer for buffer in run.buffers if buffer.name in set(names.values()))
     offsets = {of: pipeline.plan.offsets[name] for name, of in names.items()}
     return (

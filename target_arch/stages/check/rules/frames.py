@@ -19,13 +19,13 @@ from target_arch.stages.check.rules.faults import Fault
 
 @frozen(kw_only=True)
 class FrameStep:
-    """A step that is executed, the frame it works for (None for none), and its number in the table, -1 for
-    one of the caller's.
+    """A step that is executed, the frame it works for (None for none), and its number in the table, None for
+    one of the caller's and for a wait.
     """
 
     step: Step
     frame: int | None
-    number: int
+    number: int | None
 
 
 @frozen(kw_only=True)
@@ -119,7 +119,7 @@ class _Execution:
             step = Dispatch(
                 partition="caller", operator=what, instance=self._host, function=what, operands=operands
             )
-            self._out.append(FrameStep(step=step, frame=frame, number=-1))
+            self._out.append(FrameStep(step=step, frame=frame, number=None))
 
     def _step(self, turn: int, number: int) -> None:
         at = turn % self._pipeline.rounds * self._length + number
@@ -158,8 +158,7 @@ class _Execution:
         timeline.over = max(timeline.over, done)
         if done:
             event = Event(timeline=step.event.timeline, value=done)
-            where = at + self._pipeline.loads
-            self._out.append(FrameStep(step=Wait(event=event), frame=None, number=where))
+            self._out.append(FrameStep(step=Wait(event=event), frame=None, number=None))
 
     def _of(self, step: Copy | Dispatch, frame: int, event: Event | None) -> Step:
         """The step on the buffers of a frame."""
