@@ -5,7 +5,8 @@
     python -m benchmarks.explore samples       the share of the volume that a tenth of the points finds
     python -m benchmarks.explore smallest      the smallest SRAM and TCM for the four Tiny models, 5 % slower
     python -m benchmarks.explore tiny          the four Tiny models over 5,120 chips: the front, and the first
-                                               of it as verified C on the host, the DSP and RTL
+                                               of it as verified C on the host, the DSP and RTL, predicted
+                                               beside measured
     python -m benchmarks.explore memory        what a worker takes after more and more points
     python -m benchmarks.explore killed        workers are killed every few seconds, and the run once
     python -m benchmarks.explore many          200 workers of Dask whose compilation is a sleep
@@ -25,7 +26,9 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from target_arch import choose_chip, fit_chip
+from attrs import evolve
+
+from target_arch import calibrate_costs, choose_chip, fit_chip
 from target_arch.explore.chip import chip_file
 from target_arch.explore.content import program_digest
 from target_arch.explore.evaluate import Evaluator
@@ -34,7 +37,7 @@ from target_arch.explore.front import hypervolume
 from target_arch.explore.outcome import ModelNumbers, PointOutcome, Status
 from target_arch.explore.sample import sampled
 from target_arch.explore.search import SpaceSearch, point_task
-from target_arch.explore.space import Space
+from target_arch.explore.space import Point, Space
 from target_arch.explore.space_file import parse_space
 from target_arch.explore.store import Store
 from target_arch.explore.summary import text as summary_text
@@ -200,25 +203,38 @@ price = "{EDGE_PRICE}"
 
 
 def tiny(count: int) -> None:
-    """So many points of the space of 5,120, chosen at random; then one of the front with verified C."""
+    """The space of 5,120 points, or as many of them as a search by samples chooses; then the quickest of the
+    front with verified C, and its predicted runs beside those with the cycles that commands take in RTL.
+    """
     models = "".join(f'[model.{name}]\nfile = "{MODELS / name}.tflite"\n' for name in TINY)
     head = 'schema = 1\nsoc = "zynq_edge"\nminimize = ["latency", "price"]\n'
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         chips = parse_space(head + models + TINY_SPACE, str(folder / "tiny.toml"))
-        points = random.Random(0).sample(list(chips.points()), min(count, chips.size))
         with LocalWorkers[str](len(os.sched_getaffinity(0))) as processes:
             search = SpaceSearch(chips, processes, program_digest(()))
-            search.evaluate(points)
-        made = search.exploration()
+            made = search.whole() if count >= chips.size else sampled(search, count)
         print(summary_text(made))
         best = made.front[0]
         chip = folder / "chip.toml"
         chip.write_text(chip_file(chips, best).beside(folder))
+        counted = _counted(chips, best, chip)
         for model in TINY:
             predicted = duration(made.outcomes[best].models[model].latency)
-            print(f"{model} on point {chips.number(best)}: {predicted} predicted")
+            said = f"{predicted} predicted, {duration(counted.models[model].latency)} with cycles of the RTL"
+            print(f"{model} on point {chips.number(best)}: {said}")
             _run_on(chip, model, folder)
+
+
+def _counted(chips: Space, point: Point, chip: Path) -> PointOutcome:
+    """The outcome of a point whose engines' commands take the cycles that are counted in RTL."""
+    costs = chip.with_name("rtl.json")
+    models = [MODELS / f"{model}.tflite" for model in TINY]
+    costs.write_text(calibrate_costs(models, chip, port="rtl").cost_file)
+    task = point_task(chips, point)
+    text = f'{task.chip.text}\n[cost]\nfile = "{costs.name}"\n'
+    file = evolve(task.chip, text=text, folder=costs.parent)
+    return Evaluator(PlugIns.discover(()))(evolve(task, chip=file))
 
 
 def _run_on(chip: Path, model: str, folder: Path) -> None:
