@@ -7,11 +7,13 @@ which takes the operands as an array and casts each to the type of the parameter
 import re
 from collections.abc import Mapping, Sequence
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from target_arch.emit.model.inputs import EmitInputs
+from target_arch.emit.model.shared_bodies import SIZES, SharedBody, shared_bodies
 from target_arch.emit.text.emitter import Emitter
 from target_arch.emit.text.names import comment
+from target_arch.plan.goal import Goal
 from target_arch.plan.kernels import Call, CFunction, Kernel
 from target_arch.plan.steps import Dispatch
 
@@ -19,6 +21,10 @@ HEADERS = ("float.h", "limits.h", "math.h", "stdbool.h", "stddef.h", "stdint.h",
 
 CARRIED = "kernels/"
 """The folder of headers that the bundle brings for its kernels, below that of the runtime."""
+
+
+_CHOSEN = f"{CARRIED}s8_"
+"""How the names of those headers begin whose code macros leave out."""
 
 
 @frozen(kw_only=True)
@@ -88,7 +94,7 @@ def _check_call(step: Dispatch, function: CFunction, planned: set[tuple[str, str
 
 def left_out(functions: Sequence[CFunction]) -> list[str]:
     """The macros that leave out what no function reaches of the headers that the bundle brings."""
-    users = [each for each in functions if any(header.startswith(CARRIED) for header in each.headers)]
+    users = [each for each in functions if any(header.startswith(_CHOSEN) for header in each.headers)]
     return sorted(frozenset[str].intersection(*(each.without for each in users))) if users else []
 
 
@@ -108,15 +114,37 @@ def kernels_source(inputs: EmitInputs, of: Kernels) -> str:
     out.lines(f"#define {macro}" for macro in left_out(of.functions))
     out.lines(f'#include "{header}"' for header in carried)
     out.line(f'#include "{inputs.stem}_internal.h"')
-    for function in of.functions:
+    shared = _shared(inputs, of)
+    for text in dict.fromkeys(_text(function, shared) for function in of.functions):
         out.line()
-        out.block(definition(function))
+        out.block(text)
     out.line()
     out.line("/* Called by the step table: `p` holds the operands in the order of the parameters. */")
     for function in of.functions:
         if function.name in of.called:
             out.line()
-            _entry(out, entry(inputs, of.arch, function.name), function)
+            _entry(out, entry(inputs, of.arch, function.name), function, shared.get(function.name))
+    return out.text()
+
+
+def _shared(inputs: EmitInputs, of: Kernels) -> Mapping[str, SharedBody]:
+    """The bodies that stand for several functions, by the names of these: where few bytes matter most."""
+    if inputs.goal is not Goal.SIZE:
+        return {}
+    bodies = shared_bodies([function for function in of.functions if function.name in of.called])
+    return {name: body for body in bodies for name in body.numbers}
+
+
+def _text(function: CFunction, shared: Mapping[str, SharedBody]) -> str:
+    """The definition of a function, or of the body that stands for it, with how entries call that."""
+    body = shared.get(function.name)
+    if body is None:
+        return definition(function)
+    out = Emitter()
+    out.block(definition(evolve(function, name=body.name, text=body.text)))
+    out.line()
+    call = f"{body.name}({', '.join((*_casts(function), SIZES))})"
+    _status(out, f"static ta_status {body.name}_call(void *const *p, const int32_t *{SIZES})", call, function)
     return out.text()
 
 
@@ -140,14 +168,29 @@ def definition(function: CFunction) -> str:
     return text
 
 
-def _entry(out: Emitter, name: str, function: CFunction) -> None:
-    out.line(f"ta_status {name}(void *const *p)")
-    out.line("{")
+def _entry(out: Emitter, name: str, function: CFunction, shared: SharedBody | None) -> None:
+    signature = f"ta_status {name}(void *const *p)"
+    if shared is None:
+        _status(out, signature, f"{function.name}({', '.join(_casts(function))})", function)
+        return
+    numbers = ", ".join(map(str, shared.numbers[function.name]))
+    out.lines((signature, "{"))
+    with out.indent():
+        out.line(f"static const int32_t {SIZES}[] = {{{numbers}}};")
+        out.line(f"return {shared.name}_call(p, {SIZES});")
+    out.line("}")
+
+
+def _casts(function: CFunction) -> list[str]:
+    return [f"({kind})p[{number}]" for number, kind in enumerate(function.parameters)]
+
+
+def _status(out: Emitter, signature: str, call: str, function: CFunction) -> None:
+    """A function that makes the call and returns its status."""
+    out.lines((signature, "{"))
     with out.indent():
         if not function.parameters:
             out.line("(void)p;")
-        casts = (f"({kind})p[{number}]" for number, kind in enumerate(function.parameters))
-        call = f"{function.name}({', '.join(casts)})"
         if function.fails:
             out.line(f"return {call} == 0 ? TA_OK : TA_ERROR_DEVICE;")
         else:
