@@ -101,10 +101,13 @@ MODELS: Mapping[str, Callable[[], Any]] = {"resnet50": resnet, "vit_384": vit(38
 
 
 def exported(net: Any, file: Path) -> None:
-    """Write the net as ONNX."""
+    """Write the net as ONNX. Layers that PyTorch copies get other weights: equal ones are stored once."""
     import torch
 
     torch.manual_seed(0)
+    for parameter in net.parameters():
+        if parameter.ndim > 1:
+            torch.nn.init.normal_(parameter, std=0.02)
     example = torch.randn(1, 3, _SIDE, _SIDE)
     torch.onnx.export(net.eval(), (example,), file, dynamo=False, opset_version=17)
 
