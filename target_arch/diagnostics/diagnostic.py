@@ -1,7 +1,8 @@
 """A message to the user, and its text form."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import PurePath
+from typing import Any
 
 from attrs import field, frozen
 
@@ -65,6 +66,18 @@ class DiagnosticError(Exception):
 
     def __str__(self) -> str:
         return render_all(self.diagnostics)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what another process makes it of: its kinds are made of other values than they hold."""
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(
+    kind: type[DiagnosticError], held: tuple[Any, ...], facts: Mapping[str, Any]
+) -> DiagnosticError:
+    error = kind.__new__(kind, *held)
+    error.__dict__.update(facts)
+    return error
 
 
 def refusal(rule: str, place: Place | PurePath, message: str, hint: Hint | None = None) -> DiagnosticError:

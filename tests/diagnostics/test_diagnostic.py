@@ -1,5 +1,7 @@
 """The text form of messages."""
 
+import pickle
+
 import pytest
 
 from target_arch.diagnostics import (
@@ -91,3 +93,17 @@ def test_hints_about_names() -> None:
     assert name_hint("xyzzy", ["size", "base"], "known here") == "known here: `base`, `size`"
     assert name_hint("xyzzy", [], "known here") == "known here: nothing"
     assert listed(["b", "a"]) == "`a`, `b`"
+
+
+class Other(DiagnosticError):
+    """Is made of something else than it holds."""
+
+    def __init__(self, reason: str, *, number: int) -> None:
+        super().__init__([UNKNOWN])
+        self.reason, self.number = reason, number
+
+
+def test_another_process_gets_the_same_error() -> None:
+    found = pickle.loads(pickle.dumps(Other("none", number=3)))
+    assert isinstance(found, Other)
+    assert (found.diagnostics, found.reason, found.number) == ((UNKNOWN,), "none", 3)

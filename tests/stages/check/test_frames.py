@@ -9,11 +9,12 @@ from attrs import evolve, frozen
 
 from target_arch.pipeline import CompiledModel, CompileRequest, compile_model
 from target_arch.plan.frames import FramePipeline
+from target_arch.plan.kernels import Access, Operand
 from target_arch.plan.memory import BufferKind, MemoryPlan
 from target_arch.plan.steps import Copy, Dispatch, Event, Step, StepOrder, Wait
 from target_arch.resources import examples
 from target_arch.soc import read_soc
-from target_arch.stages.check.frames import check_frames
+from target_arch.stages.check.frames import _renamed, check_frames
 from target_arch.stages.errors import CheckError
 from target_arch.stages.lowering.ladder import sizes
 from tests.relax.models import helper, onnx_model, save
@@ -240,3 +241,10 @@ def test_offsets_that_are_missing(right: Right) -> None:
     without = {name: offset for name, offset in plan.offsets.items() if not name.startswith("p1.input0#1")}
     with pytest.raises((KeyError, AssertionError)):
         assert right.rules(evolve(right.pipeline, plan=evolve(plan, offsets=without))) == set()
+
+
+def test_every_buffer_that_an_operand_is_over_is_of_its_frame() -> None:
+    operand = Operand(of="a#1", access=Access.WRITE, over=("b#1", "c#1"))
+    call = Dispatch(partition="p", operator="o", instance="i", function="f", operands=(operand,))
+    (renamed,) = _renamed(call, {f"{name}#1": name for name in "abc"}).operands  # type: ignore[union-attr]
+    assert (renamed.of, renamed.over) == ("a", ("b", "c"))
