@@ -34,12 +34,15 @@ class _Sizes:
     @property
     def layers(self) -> tuple[tuple[int, int], ...]:
         """Outputs and depth of the dense layers of a direction."""
-        inputs, hidden = self.inputs, self.hidden
-        both = inputs + hidden
-        if self.name != "gru":
-            return ((_GATES[self.name] * hidden, both),)
-        last = ((hidden, inputs), (hidden, hidden)) if self.linear else ((hidden, both),)
-        return ((2 * hidden, both), *last)
+        depths = self.inputs, self.hidden
+        together = (2, 1) if self.name == "gru" else (_GATES[self.name],)
+        return tuple((gates * self.hidden, depth) for gates in together for depth in depths)
+
+    @property
+    def sums(self) -> int:
+        """The values that a step keeps: all gates, and blocks of the last ones are whole."""
+        hidden = self.hidden
+        return 2 * hidden + _blocks(hidden) if self.name == "gru" else _blocks(_GATES[self.name] * hidden)
 
 
 def _sizes(operator: Operator, model: Model) -> _Sizes:
@@ -96,7 +99,7 @@ def made(operator: Operator, model: Model) -> Made:
         *given,
         *(Parameter(name=name, dtype="float32") for name in reals.INSIDE),
         parameter("out", out, written=True),
-        Parameter(name="own", dtype="float32", written=True),
+        Parameter(name="sums", dtype="float32", written=True),
     )
     numbers = (sizes.steps, sizes.batch, sizes.directions, sizes.inputs, sizes.hidden)
     first = (f"TA_F32_{sizes.name.upper()}", int(sizes.linear))
@@ -104,34 +107,32 @@ def made(operator: Operator, model: Model) -> Made:
     lines = (
         struct("ta_f32_recurrent", "layer", (*first, *numbers, int(operator.attributes["backwards"] == 1))),
         "const ta_f32_gates gates = {w, bias};",
-        f"ta_f32_recur(&layer, x, {begun}, &gates, out, own);",
+        f"ta_f32_recur(&layer, x, {begun}, &gates, out, sums);",
     )
     return Made(
         function=function(sizes.name, parameters, lines, (_HEADER,)),
         packed=_packed(operator, model, sizes),
-        scratch=(4 * (sizes.inputs + 6 * sizes.hidden),),
+        scratch=(4 * sizes.sums,),
     )
 
 
 def _packed(operator: Operator, model: Model, sizes: _Sizes) -> tuple[Any, ...]:
     """Weights and biases of all layers of each direction."""
     arrays = (reals.array(model.tensors[name]) for name in operator.constants)
-    layers = [layer for each in zip(*arrays, strict=True) for layer in _layers(sizes, *each)]
-    biases = [np.pad(bias, (0, -len(bias) % reals.BLOCK)) for _, bias in layers]
-    weights = np.concatenate([reals.packed(rows).ravel() for rows, _ in layers])
+    layers, biases = zip(*(_direction(sizes, *each) for each in zip(*arrays, strict=True)), strict=True)
+    padded = [np.pad(bias, (0, -len(bias) % reals.BLOCK)) for each in biases for bias in each]
+    weights = np.concatenate([reals.packed(rows).ravel() for each in layers for rows in each])
     return (
         reals.constant(operator, "packed", weights),
-        reals.constant(operator, "biases", np.concatenate(biases)),
+        reals.constant(operator, "biases", np.concatenate(padded)),
     )
 
 
-def _layers(sizes: _Sizes, w: Any, r: Any, bias: Any) -> list[tuple[Any, Any]]:
-    """Weights and biases of the layers of a direction, in their order."""
-    both, halves = np.concatenate([w, r], axis=1), np.split(bias, 2)
-    total, two = halves[0] + halves[1], 2 * sizes.hidden
+def _direction(sizes: _Sizes, w: Any, r: Any, bias: Any) -> tuple[list[Any], list[Any]]:
+    """The weights of the layers of a direction, and the biases of those that have some, in their order."""
+    halves, two = np.split(bias, 2), 2 * sizes.hidden
+    total = halves[0] + halves[1]
     if sizes.name != "gru":
-        return [(both, total)]
-    first = (both[:two], total[:two])
-    if sizes.linear:
-        return [first, (w[two:], halves[0][two:]), (r[two:], halves[1][two:])]
-    return [first, (both[two:], total[two:])]
+        return [w, r], [total]
+    last = [halves[0][two:], halves[1][two:]] if sizes.linear else [total[two:]]
+    return [w[:two], r[:two], w[two:], r[two:]], [total[:two], *last]
