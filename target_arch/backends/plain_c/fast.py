@@ -84,8 +84,10 @@ class _Fast:
 
 
 def fast_piece(operator: Operator, request: LoweringRequest, slot: ConcatSlice | None = None) -> Piece | None:
-    """The piece of an operator, which writes into `slot` if there is one; None where no kernel is for it."""
-    if slot and slot.run != _outputs(operator, request):
+    """The piece of an operator, which writes into `slot` if there is one; None where no kernel is for it.
+    Kernels without weights write one row behind the other, whatever is between the rows of a slot.
+    """
+    if slot and not (operator.facts.weighted and slot.run == _outputs(operator, request)):
         return None
     fast = _fast(operator, None, request, slot.stride if slot else 0)
     if fast.tuned:
