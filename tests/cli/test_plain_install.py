@@ -53,6 +53,7 @@ print(json.dumps([sorted(extra & {"onnxruntime", "pytest"}), answers]))
 """Commands in a process that finds no module but those of this package's plain dependencies."""
 
 
+@pytest.mark.slow
 def test_what_a_plain_install_can(tmp_path: Path) -> None:
     own, other = str(tmp_path / "own bundle"), tmp_path / "with_vector"
     target_arch.compile(DIGITS, "mcu_m7").write(other)

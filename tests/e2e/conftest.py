@@ -1,6 +1,6 @@
 """Bundles that several tests look at are compiled once a session."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -12,10 +12,31 @@ from target_arch.run.tools.toolchain import Compiler, find_compiler
 from target_arch.soc import read_soc
 
 DIGITS = Path(__file__).parents[2] / "examples" / "digits" / "digits_int8.onnx"
+PORTABLE = "-DTA_KERNELS_PORTABLE"
 EVICTIONS = 4  # lines of the host's cache that each of its operations evicts
 
 Compiled = tuple[CompiledModel, Path]
 Compile = Callable[[Path, str], Compiled]
+
+
+WITH_VECTORS = ("test_matrix", "test_onnx_node_tests", "test_what_works")
+"""They compare many models' outputs with references; what others ask does not depend on forms of kernels."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def portable_kernels(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The compiler that a build finds takes kernels without forms for vectors, which have tests of their own:
+    they take most of the time of a build.
+    """
+    with pytest.MonkeyPatch.context() as environment:
+        if request.path.stem not in WITH_VECTORS:
+            environment.setenv("CC", f"cc {PORTABLE}")
+        yield
+
+
+def portable(name: str = "gcc") -> Compiler:
+    """The compiler of that name, with kernels in their portable forms."""
+    return find_compiler(f"{name} {PORTABLE}")
 
 
 @pytest.fixture(scope="session")

@@ -9,8 +9,7 @@ import pytest
 from target_arch.run.executables.executable import build
 from target_arch.run.execute.programs import run_frames
 from target_arch.run.references.find import reference_for
-from target_arch.run.tools.toolchain import find_compiler
-from tests.e2e.conftest import DIGITS, Compile
+from tests.e2e.conftest import DIGITS, Compile, portable
 
 FRAMES = 4
 
@@ -44,7 +43,7 @@ def test_sanitizers_find_nothing(
     _, folder = compiled(DIGITS, soc)
     copy = tmp_path / "bundle"
     shutil.copytree(folder, copy)
-    executable = build(copy, sanitize=sanitize, compiler=find_compiler(compiler))
+    executable = build(copy, sanitize=sanitize, compiler=portable(compiler), optimize="-O1")
     assert run_frames(executable, _packed()) == right
 
 

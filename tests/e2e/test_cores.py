@@ -15,6 +15,7 @@ from target_arch.plan.division import Divide
 from target_arch.plan.steps import Copy, Dispatch
 from target_arch.run import read_manifest, verify, write_bundle
 from target_arch.soc import SoC, parse_soc, read_soc
+from tests.e2e.conftest import PORTABLE
 from tests.soc.test_cores import CORES, dual
 from tests.systems import BARE_METAL, DUAL
 
@@ -104,7 +105,7 @@ def test_both_cores_work_without_a_copy(
     (stack,) = read_manifest(tmp_path).stacks
     assert (stack.instance, stack.memory, stack.offset, stack.bytes) == ("second_cpu", "sram", 129024, 2048)
     assert verify(branches, tmp_path, count=5).passed
-    flags = ("CC=gcc", "CFLAGS=-std=c99 -O1 -g -fsanitize=thread", "LDFLAGS=-fsanitize=thread")
+    flags = ("CC=gcc", f"CFLAGS=-std=c99 -O1 -g {PORTABLE} -fsanitize=thread", "LDFLAGS=-fsanitize=thread")
     command = ("make", "-s", "-C", str(tmp_path), "BUILD=tsan", *flags, "selftest")
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr

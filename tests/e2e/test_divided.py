@@ -96,6 +96,7 @@ def test_kinds_that_stay_whole(undivided: CompiledModel) -> None:
     assert whole.execution == undivided.execution
 
 
+@pytest.mark.slow
 def test_explanations_have_the_run_with_other_shares(divided: CompiledModel) -> None:
     soc = divided.request.soc
     found = partition(DIGITS, soc, runs_of=["conv2d_1", "dense_7"], divide="auto")
@@ -113,6 +114,7 @@ def test_explanations_have_the_run_with_other_shares(divided: CompiledModel) -> 
     assert found.explain("avg_pool2d_6").json["division"] is None
 
 
+@pytest.mark.slow
 def test_a_compilation_explains_whole_operators(divided: CompiledModel) -> None:
     assert divided.whole is not None
     found = target_arch.compile(DIGITS, "zynq_edge", divide="auto")

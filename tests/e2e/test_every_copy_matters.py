@@ -42,7 +42,7 @@ def _assert_each_matters(model: Path, folder: Path, scratch: Path) -> None:
     assert wrong > len(copies) // 2, "most deletions must show as wrong answers, not as failed runs"
 
 
-@pytest.mark.parametrize("soc", ["zynq_edge", "quad_conv"])
+@pytest.mark.parametrize("soc", [pytest.param("zynq_edge", marks=pytest.mark.slow), "quad_conv"])
 def test_digits(compiled: Compile, tmp_path: Path, soc: str) -> None:
     _, folder = compiled(DIGITS, soc)
     _assert_each_matters(DIGITS, folder, tmp_path / "bundle")

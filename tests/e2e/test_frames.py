@@ -13,7 +13,7 @@ from target_arch.pipeline import CompileRequest, compile_model
 from target_arch.run import build, verify, write_bundle
 from target_arch.run.executables.executable import Executable
 from target_arch.soc import read_soc
-from tests.e2e.conftest import DIGITS
+from tests.e2e.conftest import DIGITS, PORTABLE
 from tests.stages.check.test_frames import recurrent
 
 PROGRAM = Path(__file__).parent / "frames.c"
@@ -97,7 +97,7 @@ def test_what_goes_wrong(sanitizer: str, needs_tool: Callable[[str], str], tmp_p
     folder = written(DIGITS, "zynq_edge", tmp_path / "b")
     program = tmp_path / "program"
     sources = sorted(str(path) for path in folder.rglob("*.c") if path.stem not in ("runner", "selftest"))
-    flags = ("-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O1", f"-fsanitize={sanitizer}")
+    flags = f"-std=c99 -pedantic -Wall -Wextra -Werror -O1 {PORTABLE} -fsanitize={sanitizer}".split()
     paths = (f"-I{folder}/include", f"-I{folder}/runtime", str(PROGRAM), *sources, "-o", str(program))
     typed = f"-DDIGITS_TYPE={element_type(folder)}"
     subprocess.run((cc, *flags, typed, "-pthread", *paths, "-lm"), check=True)

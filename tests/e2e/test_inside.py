@@ -18,11 +18,11 @@ from target_arch.run.bundles.write import write_bundle
 from target_arch.run.executables.executable import build
 from target_arch.run.execute.programs import run_frames
 from target_arch.run.references.find import reference_for
-from target_arch.run.tools.toolchain import find_compiler
 from target_arch.run.verification.verify import compare
 from target_arch.soc import read_soc
 from target_arch.stages.check.plan import check
 from target_arch.stages.errors import CheckError
+from tests.e2e.conftest import portable
 from tests.relax.models import Array, helper, onnx_model, save
 
 FRAMES = 2
@@ -122,7 +122,7 @@ SANITIZERS = ("address", "undefined")
 def bit_equal(compilation: CompiledModel, path: Path, folder: Path, sanitize: tuple[str, ...] = ()) -> None:
     """The bundle answers as onnxruntime does."""
     write_bundle(compilation.bundle, folder)
-    executable = build(folder, sanitize=sanitize, compiler=find_compiler("gcc"))
+    executable = build(folder, sanitize=sanitize, compiler=portable(), optimize="-O1")
     reference = reference_for(path)
     frames = reference.frames(FRAMES, seed=4)
     packed = tuple(b"".join(part.tobytes() for part in frame) for frame in frames)

@@ -80,7 +80,7 @@ def test_a_model_over_time_in_columns(
     (kernel,) = made.kernels.values()
     assert "columns at a time" in "".join(kernel.notes)
     write_bundle(made.bundle, tmp_path / "bundle")
-    executable = build(tmp_path / "bundle", sanitize=("address", "undefined"))
+    executable = build(tmp_path / "bundle", sanitize=("address", "undefined"), optimize="-O1")
     assert compare(reference_for(model), executable, count=2).passed
 
 
@@ -117,7 +117,7 @@ def test_random_windows(seed: int, needs_tool: Callable[[str], str], tmp_path: P
     model = windows(seed, tmp_path / "windows.onnx")
     made = compile_model(CompileRequest(model_path=model, soc=read_soc("zynq_edge"), targets=("host_cpu",)))
     write_bundle(made.bundle, tmp_path / "bundle")
-    executable = build(tmp_path / "bundle", sanitize=("address", "undefined"))
+    executable = build(tmp_path / "bundle", sanitize=("address", "undefined"), optimize="-O1")
     assert compare(reference_for(model), executable, count=2).passed
 
 

@@ -13,10 +13,9 @@ from target_arch.plan.model_pools import Sharing
 from target_arch.run import reference_for, verify_models, write_bundle
 from target_arch.run.executables.executable import build
 from target_arch.run.execute.programs import self_test_on_machine
-from target_arch.run.tools.toolchain import find_compiler
 from target_arch.run.verification.verify import compare_models
 from target_arch.soc import read_soc
-from tests.e2e.conftest import DIGITS
+from tests.e2e.conftest import DIGITS, portable
 from tests.systems import COMPILER, EMULATOR
 
 Tool = Callable[[str], str]
@@ -59,7 +58,7 @@ def test_models_alternate_with_programs_of_their_own(
     assert "ZYNQ_EDGE_IMAGE_SECOND_FPGA_CONV2D, " in steps
     assert "ZYNQ_EDGE_IMAGE_FPGA_CONV2D, " in made.bundle.files["src/first_steps.c"].decode()
     executable = build(
-        tmp_path, sanitize=("address", "undefined"), compiler=find_compiler(compiler), optimize="-O1"
+        tmp_path, sanitize=("address", "undefined"), compiler=portable(compiler), optimize="-O1"
     )
     references = {name: reference_for(path) for name, path in models.items()}
     for lazy in (False, True):

@@ -33,7 +33,7 @@ def test_a_model_below_the_bound_of_one_operator(
     (kernel,) = made.kernels.values()
     assert len(kernel.stripes) <= len(kernel.notes)
     write_bundle(made.bundle, tmp_path / "bundle")
-    executable = build(tmp_path / "bundle", sanitize=("address", "undefined"))
+    executable = build(tmp_path / "bundle", sanitize=("address", "undefined"), optimize="-O1")
     found = compare(reference_for(model), executable, count=2)
     assert found.equal == found.outputs
 
@@ -108,5 +108,5 @@ def test_dense_layers_in_rows(needs_tool: Callable[[str], str], tmp_path: Path) 
     whole = compile_model(CompileRequest(model_path=model, soc=read_soc("mcu_m7")))
     assert (whole.plan.peaks[Arena("sram")], made.plan.peaks[Arena("sram")]) == (35_328, 7_936)
     write_bundle(made.bundle, tmp_path / "bundle")
-    executable = build(tmp_path / "bundle", sanitize=("address", "undefined"))
+    executable = build(tmp_path / "bundle", sanitize=("address", "undefined"), optimize="-O1")
     assert compare(reference_for(model), executable, count=2).passed

@@ -7,8 +7,7 @@ from pathlib import Path
 from target_arch.run.executables.executable import build
 from target_arch.run.execute.programs import run_frames
 from target_arch.run.references.find import reference_for
-from target_arch.run.tools.toolchain import find_compiler
-from tests.e2e.conftest import Compile
+from tests.e2e.conftest import Compile, portable
 
 FRAMES = 2
 
@@ -26,7 +25,9 @@ def test_a_residual_network_in_place(
         "add_11_out@sram": "conv2d_9_out@sram",
     }
     shutil.copytree(folder, tmp_path / "bundle")
-    executable = build(tmp_path / "bundle", sanitize=("address", "undefined"), compiler=find_compiler("gcc"))
+    executable = build(
+        tmp_path / "bundle", sanitize=("address", "undefined"), compiler=portable(), optimize="-O1"
+    )
     reference = reference_for(model)
     frames = reference.frames(FRAMES, seed=4)
     packed = tuple(b"".join(part.tobytes() for part in frame) for frame in frames)

@@ -16,7 +16,7 @@ from target_arch.run import write_bundle
 from target_arch.soc import read_soc
 from target_arch.stages.check.jobs import check_jobs
 from target_arch.stages.errors import CheckError
-from tests.e2e.conftest import DIGITS
+from tests.e2e.conftest import DIGITS, PORTABLE
 
 PROGRAM = Path(__file__).parent / "workload.c"
 FAULTS = Path(__file__).parent / "workload_faults.c"
@@ -139,7 +139,7 @@ def test_a_table(needs_tool: Tool, tmp_path: Path) -> None:
 def test_requests_from_another_thread(sanitizer: str, needs_tool: Tool, tmp_path: Path) -> None:
     demand = timed("asked", DIGITS, 2, 5, demand=True, overload=Overload.DROP_OLDEST)
     made = compiled(demand, *digits(4, 3))
-    flags = (f"-fsanitize={sanitizer}", "-g")
+    flags = (f"-fsanitize={sanitizer}", "-g", PORTABLE)
     found = run(made, needs_tool("cc"), tmp_path, 1.0, "demand", "threads", flags=flags)
     assert found[0].done > 5
     assert all(each.failed == 0 for each in found)
@@ -153,7 +153,7 @@ def test_what_goes_wrong(sanitizer: str, needs_tool: Tool, tmp_path: Path) -> No
     folder = tmp_path / "b"
     write_bundle(made.bundle, folder)
     sources = sorted(str(path) for path in folder.rglob("*.c") if path.stem not in ("runner", "selftest"))
-    flags = ("-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O1", f"-fsanitize={sanitizer}")
+    flags = f"-std=c99 -pedantic -Wall -Wextra -Werror -O1 {PORTABLE} -fsanitize={sanitizer}".split()
     paths = (f"-I{folder}/include", f"-I{folder}/runtime", f"-I{folder}", str(FAULTS), *sources)
     program = folder / "faults"
     subprocess.run((needs_tool("cc"), *flags, "-pthread", *paths, "-o", str(program), "-lm"), check=True)

@@ -15,7 +15,7 @@ from target_arch.diagnostics import DiagnosticError
 NEEDS = {"archive": "torch", "pt2": "torch"}
 
 
-MODELS = ("onnx", "tflite", "archive", "pt2")
+MODELS = ("onnx", "onnx-ml", "tflite", "archive", "pt2")
 """Their libraries take seconds to import."""
 
 

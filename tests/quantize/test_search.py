@@ -54,6 +54,7 @@ def test_a_budget_between_int8_and_float_is_held_to_the_byte(tmp_path: Path) -> 
     )
 
 
+@pytest.mark.slow
 def test_nothing_that_holds_is_much_better(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All 64 combinations, each compiled and judged."""
     own, least = search._Search.result, list[float]()
@@ -115,6 +116,7 @@ def test_less_than_int8_with_one_scale_for_a_layer(tmp_path: Path) -> None:
     assert Precision.INT8_TENSOR in {each.precision for each in result.layers}
 
 
+@pytest.mark.slow
 def test_a_budget_that_int8_does_not_meet_has_weights_of_4_bits(tmp_path: Path) -> None:
     base = quantize_to_fit(request(tmp_path))
     least = min(row.price.outcome.bytes["flash"] for row in base.rows)

@@ -54,7 +54,13 @@ def cases() -> list[Case]:
     ]
 
 
-@pytest.mark.parametrize("form", NATIVE)
+@pytest.mark.parametrize(
+    "form",
+    [
+        pytest.param(form, marks=[] if form in ("portable", "the best") else pytest.mark.slow)
+        for form in NATIVE
+    ],
+)
 def test_products_are_those_of_plain_integers(
     form: str, cases: list[Case], tmp_path: Path, needs_tool: Callable[[str], str]
 ) -> None:

@@ -44,6 +44,7 @@ def test_a_model_that_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "digits_int8.onnx: error: " in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The chip that fits compiles, and the one a step below does not."""
     found = tmp_path / "found.toml"
@@ -63,6 +64,7 @@ def test_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     )
 
 
+@pytest.mark.slow
 def test_choose(capsys: pytest.CaptureFixture[str]) -> None:
     chips = ["--soc", "mcu_m7", "--soc", "zynq_edge"]
     assert main(["choose", str(DIGITS), *chips, "--limit", "latency=1ms", "--workers", "1"]) == 0

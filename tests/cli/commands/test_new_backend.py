@@ -76,6 +76,7 @@ def test_it_is_used_from_its_folder(
     assert "options = { lanes = 16 }" in out
 
 
+@pytest.mark.slow
 def test_its_own_tests_pass_where_it_is_installed(
     project: Path, tmp_path: Path, needs_tool: Callable[[str], str]
 ) -> None:

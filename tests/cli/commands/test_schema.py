@@ -100,6 +100,7 @@ def test_runs(bundle: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -
     assert printed(capsys, "report", bundle)["models"][0]["self_test"]
 
 
+@pytest.mark.slow
 def test_many_chips(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert len(printed(capsys, "explore", str(space_file(tmp_path)), "--workers", "1")["points"]) == 4
     assert printed(capsys, "fit", DIGITS, "--soc", "mcu_m7", "--shrink", "sram")["shrunk"]

@@ -123,10 +123,9 @@ def test_reductions_images_and_norms(tmp_path: Path) -> None:
 def test_images_read_between_their_pixels(tmp_path: Path) -> None:
     def forward(x: Any, grid: Any) -> list[Any]:
         return [
-            torch.nn.functional.grid_sample(x, grid, mode, padding, corners)
-            for mode in ("bilinear", "nearest", "bicubic")
-            for padding in ("zeros", "border", "reflection")
-            for corners in (True, False)
+            torch.nn.functional.grid_sample(x, grid, mode, padding, (row + column) % 2 == 0)
+            for row, mode in enumerate(("bilinear", "nearest", "bicubic"))
+            for column, padding in enumerate(("zeros", "border", "reflection"))
         ]
 
     assert max(differences(forward, tmp_path, drawn(2, 2, 4, 5), drawn(2, 3, 4, 2))) < 1e-5
