@@ -2,8 +2,9 @@
 (Rasmussen and Williams, 2006, chapter 2) over the places of values.
 
 Formulas are known without an evaluation; measures are regressed, as logarithms, and so is whether a point is
-good. Tests:
-`tests/explore/test_surrogate.py`.
+good.
+
+Tests: `tests/explore/test_surrogate.py`.
 """
 
 import math
