@@ -1,6 +1,7 @@
 """The layers of the source, and which module imports which."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -42,7 +43,8 @@ def room(module: str) -> str:
     return module.split(".")[1]
 
 
-def imports(path: Path) -> set[str]:
+@cache
+def imports(path: Path) -> frozenset[str]:
     """Every module the file imports, at the top or inside a function, as absolute dotted names."""
     package = (
         module_name(path).split(".") if path.name == "__init__.py" else module_name(path).split(".")[:-1]
@@ -56,9 +58,10 @@ def imports(path: Path) -> set[str]:
             source = ".".join([*base, *([node.module] if node.module else [])])
             names = {f"{source}.{alias.name}" for alias in node.names}
             found |= {name if is_module(name) else source for name in names}
-    return found
+    return frozenset(found)
 
 
+@cache
 def is_module(name: str) -> bool:
     path = ROOT.joinpath(*name.split("."))
     return path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()

@@ -56,6 +56,7 @@ def test_probes_alone_give_costs_without_an_error(tmp_path: Path) -> None:
     assert parse_costs(report.cost_file, "c.json", SOC).calibration == made
 
 
+@pytest.mark.slow
 def test_with_probes_one_model_has_an_error(tmp_path: Path) -> None:
     """The model is left out; the probes are not."""
     model, probe = (written(tmp_path, name) for name in ("probe_dense", "probe_windows"))

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.commands.test_models import DIGITS
+from tests.slow import slow_except
 
 PROGRAM = (sys.executable, "-m", "target_arch")
 COMPILE = (*PROGRAM, "compile", DIGITS, "--soc", "mcu_m7", "-o")
@@ -179,7 +180,7 @@ A_PLUG_IN = """
     Guard(lambda: {signalled}, "lower", "acme")()"""
 
 
-@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("number", slow_except(["SIGINT"], ["SIGINT", "SIGTERM"]))
 @pytest.mark.parametrize("there", [HANDED_ON, IGNORED, A_PLUG_IN])
 def test_an_interrupt_passes(there: str, number: str) -> None:
     """Through a callback of TVM, where Python ignores exceptions, and through the hook of a plug-in."""

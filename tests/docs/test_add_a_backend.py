@@ -19,6 +19,7 @@ BLOCK = re.compile(r"```(python|diff|console)\n(.*?)```", re.DOTALL)
 SHOWN_FILE = Path("backends/my_dsp.py")
 
 
+@pytest.mark.slow
 def test_every_block_of_the_page(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

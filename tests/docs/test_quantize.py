@@ -30,6 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_the_page(folder: Path, capsys: pytest.CaptureFixture[str], pytestconfig: pytest.Config) -> None:
     before = PAGE.read_text()
     after = CONSOLE.sub(lambda found: printed(found[1], capsys), before)

@@ -29,6 +29,7 @@ def block(kind: str) -> str:
     return found[1]
 
 
+@pytest.mark.slow
 def test_the_commands_and_the_c_program(folder: Path, needs_tool: Callable[[str], str]) -> None:
     pytest.importorskip("onnxruntime", reason="needs onnxruntime: pip install 'target-arch[verify]'")
     for line in block("").splitlines():

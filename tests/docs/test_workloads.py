@@ -21,6 +21,7 @@ def block(kind: str) -> str:
     return found[1]
 
 
+@pytest.mark.slow
 def test_the_page(
     needs_tool: Callable[[str], str],
     tmp_path: Path,

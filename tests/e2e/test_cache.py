@@ -72,6 +72,7 @@ def _with_lines(bundle: Bundle, line: int) -> str:
     return text
 
 
+@pytest.mark.slow
 def test_nothing_is_lost_behind_a_cache(bundle: Bundle, right: tuple[bytes, ...]) -> None:
     assert bundle.answers() == right
     assert bundle.answers(evictions=0) == right

@@ -10,6 +10,7 @@ from target_arch.run.executables.executable import build
 from target_arch.run.execute.programs import run_frames
 from target_arch.run.references.find import reference_for
 from tests.e2e.conftest import DIGITS, Compile, portable
+from tests.slow import slow_except
 
 FRAMES = 4
 
@@ -27,9 +28,9 @@ def right(compiled: Compile, tmp_path_factory: pytest.TempPathFactory) -> tuple[
     return run_frames(build(copy), _packed())
 
 
-@pytest.mark.parametrize("soc", ["zynq_edge", "quad_conv"])
+@pytest.mark.parametrize("soc", slow_except(["quad_conv"], ["zynq_edge", "quad_conv"]))
 @pytest.mark.parametrize("sanitize", [("address", "undefined"), ("thread",)], ids="+".join)
-@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("compiler", slow_except(["gcc"], ["gcc", "clang"]))
 def test_sanitizers_find_nothing(
     compiled: Compile,
     right: tuple[bytes, ...],

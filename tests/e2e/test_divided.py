@@ -76,6 +76,7 @@ def test_the_manifest_says_what_is_a_slice_of_what(divided: CompiledModel) -> No
     assert counted_operators(divided.model).startswith("10 operators, ")
 
 
+@pytest.mark.slow
 def test_rules_say_which_instances_compute_slices(divided: CompiledModel) -> None:
     soc = evolve(read_soc("zynq_edge"), divide={"conv2d": ("fpga_conv2d",)})
     ruled = compile_model(CompileRequest(model_path=DIGITS, soc=soc, divide=Divide.AUTO))
@@ -152,5 +153,6 @@ def test_times_have_the_shares_of_divided_operators(divided: CompiledModel, bund
     assert "divided operator" in str(times)
 
 
+@pytest.mark.slow
 def test_the_same_input_gives_the_same_bytes(divided: CompiledModel) -> None:
     assert _compiled(Divide.AUTO).bundle == divided.bundle

@@ -138,6 +138,7 @@ def resident(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_flipped_bit_of_a_resident_is_found(resident: Path) -> None:
     assert ran(resident, FLIP) == "all, 1\n"
 

@@ -15,6 +15,7 @@ from target_arch.run import build, reference_for, write_bundle
 from target_arch.run.verification.verify import compare
 from target_arch.soc import read_soc
 from tests.relax.models import helper, onnx_model, quantized, save
+from tests.slow import slow_except
 
 Constants = dict[str, np.ndarray]
 
@@ -64,7 +65,11 @@ def over_time() -> Net:
 
 
 @pytest.mark.parametrize(
-    ("form", "room", "arena"), [("float", 20_000, (73_600, 16_720)), ("qdq", 9_000, (17_208, 8_000))]
+    ("form", "room", "arena"),
+    [
+        ("float", 20_000, (73_600, 16_720)),
+        pytest.param("qdq", 9_000, (17_208, 8_000), marks=pytest.mark.slow),
+    ],
 )
 def test_a_model_over_time_in_columns(
     form: str, room: int, arena: tuple[int, int], needs_tool: Callable[[str], str], tmp_path: Path
@@ -111,7 +116,7 @@ def windows(seed: int, path: Path) -> Path:
     return save(net.model(shape, (batch, net.channels, "length")), path)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", slow_except(range(4), range(12)))
 def test_random_windows(seed: int, needs_tool: Callable[[str], str], tmp_path: Path) -> None:
     needs_tool("gcc")
     model = windows(seed, tmp_path / "windows.onnx")

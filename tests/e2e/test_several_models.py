@@ -46,7 +46,10 @@ def compiled(
     return made
 
 
-@pytest.mark.parametrize(("compiler", "arenas"), [("gcc", Sharing.SHARED), ("clang", Sharing.SEPARATE)])
+@pytest.mark.parametrize(
+    ("compiler", "arenas"),
+    [("gcc", Sharing.SHARED), pytest.param("clang", Sharing.SEPARATE, marks=pytest.mark.slow)],
+)
 def test_models_alternate_with_programs_of_their_own(
     compiler: str, arenas: Sharing, needs_tool: Tool, tmp_path: Path
 ) -> None:

@@ -104,6 +104,7 @@ def test_a_soc_file_names_load_process_and_order(tmp_path: Path, capsys: pytest.
     assert "unknown-load-process" in rules
 
 
+@pytest.mark.slow
 def test_the_host_port_checks_an_image_by_its_load_process(tmp_path: Path, needs_tool: Tool) -> None:
     needs_tool("cc")
     needs_tool("make")

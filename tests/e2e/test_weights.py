@@ -18,6 +18,7 @@ from target_arch.emit.crc32c import crc32c
 from target_arch.plan.constants_form import LARGE, ConstantsForm
 from target_arch.run.bundles.manifest import read_manifest
 from tests.e2e.conftest import DIGITS
+from tests.slow import slow_except
 
 Tool = Callable[[str], str]
 FORMS = ("text", "section", "file")
@@ -121,7 +122,7 @@ def test_a_program_that_reaches_into_the_partition(tmp_path: Path) -> None:
     assert b"0x100000" in compile(DIGITS, "mcu_m7", constants="section").files["mcu_m7.ld"]
 
 
-@pytest.mark.parametrize("build", ["make", "cmake"])
+@pytest.mark.parametrize("build", slow_except(["make"], ["make", "cmake"]))
 @pytest.mark.parametrize("form", ["section", "file"])
 def test_other_builds(build: str, form: str, bundles: dict[str, Bundle], needs_tool: Tool) -> None:
     folder = bundles[form].directory

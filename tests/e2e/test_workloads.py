@@ -103,6 +103,7 @@ def check_jobs_are_counted(*counts: Counts) -> None:
 APART = {"m0": "dsp_cpu", "m1": "fpga_conv2d", "m2": "dsp_cpu"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sanitizer",
     [

@@ -51,6 +51,7 @@ def lone_seed() -> list[bytes]:
     return [b"-"]
 
 
+@pytest.mark.slow
 def test_findings_of_every_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(campaigns, "SECONDS", 1)
     letters = (b"a", b"-", b"b", b"c", b"d", b"-")

@@ -46,6 +46,7 @@ def test_every_operator_has_its_reason_and_every_place_its_cost_or_refusal(digit
         assert all((place.compute is None) == (place.refusal is not None) for place in operator.places)
 
 
+@pytest.mark.slow
 def test_a_divided_operator_is_one_with_its_shares(divided_bundle: Path, digits_bundle: Path) -> None:
     found, whole = read_report(divided_bundle), read_report(digits_bundle)
     (model,) = found.models

@@ -10,6 +10,7 @@ from target_arch.emit.build.machine import compile_flags, machine_script
 from target_arch.soc.model import DLDevice, Memory, MemoryMode, Port, SoC, TargetArch
 from tests.runtime_c.test_conformance import C99, CORE, ROOT, SANITIZERS, compile_c, files, links
 from tests.runtime_c.test_models import run_on_host_port
+from tests.slow import slow_except
 from tests.systems import BARE_METAL, COMPILER, DUAL, EMULATOR
 
 HERE = Path(__file__).parent
@@ -43,7 +44,7 @@ def conforms(lines: list[str], *, skipped: str = "") -> None:
     assert done == [name for name in OF_CORES if name != skipped]
 
 
-@pytest.mark.parametrize("sanitizer", sorted(SANITIZERS))
+@pytest.mark.parametrize("sanitizer", slow_except(["tsan"], sorted(SANITIZERS)))
 def test_workers_conform_as_threads(sanitizer: str, needs_tool: Tool, tmp_path: Path) -> None:
     needs_tool("gcc")
     if not links("gcc", SANITIZERS[sanitizer], tmp_path):

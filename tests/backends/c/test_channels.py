@@ -15,6 +15,7 @@ from target_arch.soc.words import InstructionSet
 from target_arch.stages.regions.replay import faults
 from tests.backends.c.chains import Chain
 from tests.backends.c.striped import SANITIZE, Case, assert_computes_the_same, cases_of, compiled
+from tests.slow import slow_except
 
 IMAGES, VECTORS = 12, 6
 WIDE = (24, 40, 72, 100, 160, 300)
@@ -103,7 +104,7 @@ def cases(isa: InstructionSet) -> Iterator[Case]:
         yield from (case for case in cases_of(model, isa, 6) if case.region.axis == "channels")
 
 
-@pytest.fixture(scope="module", params=FORMS)
+@pytest.fixture(scope="module", params=slow_except(["of the processor"], FORMS))
 def form(
     request: pytest.FixtureRequest,
     tmp_path_factory: pytest.TempPathFactory,

@@ -28,6 +28,7 @@ def test_explore(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     )
 
 
+@pytest.mark.slow
 def test_no_good_point(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = space_file(tmp_path, ZYNQ.replace('"1 s"', '"1 ns"'))
     assert main(["explore", str(file), "--workers", "1"]) == 1

@@ -15,6 +15,7 @@ from target_arch.emit import EmitInputs
 from target_arch.run import Executable, build, find_compiler, run_frames, run_self_test, write_bundle
 from target_arch.soc.model import DLDevice, Memory, TargetArch
 from tests import tiny_plans
+from tests.slow import slow_except
 from tests.step_deletion import delete_step, restore, step_numbers, unsealed
 from tests.systems import NULL
 
@@ -36,7 +37,7 @@ def dsp(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("plan", sorted(PLANS))
-@pytest.mark.parametrize("cc", ["gcc", "clang"])
+@pytest.mark.parametrize("cc", slow_except(["gcc"], ["gcc", "clang"]))
 @pytest.mark.parametrize("sanitize", [(), ("address", "undefined"), ("thread",)], ids="-".join)
 def test_builds_and_runs(
     tmp_path: Path, needs_tool: Tool, plan: str, cc: str, sanitize: tuple[str, ...]
