@@ -31,6 +31,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_golden_that_no_test_reads(folder: Path) -> None:
     assert run(folder).returncode == 0
     orphan(folder)
@@ -38,6 +39,7 @@ def test_a_golden_that_no_test_reads(folder: Path) -> None:
     assert run(folder, "-k", "one").returncode == 0
 
 
+@pytest.mark.slow
 def test_what_two_workers_read_is_put_together(folder: Path) -> None:
     pytest.importorskip("xdist", reason="needs pytest-xdist: pip install 'target-arch[test]'")
     orphan(folder)

@@ -24,6 +24,7 @@ def doubling() -> tirx.PrimFunc:
     return te.create_prim_func([a, te.compute((16,), lambda i: a[i] * 2.0, name="b")])
 
 
+@pytest.mark.slow
 def test_save_json_does_not_crash() -> None:
     """With apache-tvm-ffi 0.1.15 and newer it does, hence the pin; a crash must not take the tests along."""
     script = (

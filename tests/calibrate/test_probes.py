@@ -67,6 +67,7 @@ def test_with_probes_one_model_has_an_error(tmp_path: Path) -> None:
     assert error.steps == len(report.left_out)
 
 
+@pytest.mark.slow
 def test_a_probe_that_does_not_fit_is_left_out(tmp_path: Path) -> None:
     said: list[str] = []
     small = evolve(written(tmp_path, "probe_windows"), memory={"sram": 2048})

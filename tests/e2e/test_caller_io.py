@@ -131,6 +131,7 @@ def cached(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path
     return model, folder, answers(folder, model)
 
 
+@pytest.mark.slow
 def test_behind_a_cache(cached: tuple[Path, Path, tuple[bytes, ...]]) -> None:
     """Lines of the caller's memory are written back and dropped as those of arenas are; a lost duty shows."""
     model, folder, right = cached

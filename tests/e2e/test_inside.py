@@ -169,6 +169,7 @@ def test_what_others_read_is_copied_into_the_concatenation(
     bit_equal(found, path, tmp_path / "bundle")
 
 
+@pytest.mark.slow
 def test_slices_that_are_runs_of_bytes_lie_in_the_concatenation(
     needs_tool: Callable[[str], str], tmp_path: Path
 ) -> None:

@@ -105,6 +105,7 @@ def test_the_manifest_has_its_own_pool_and_steps(resident: CompiledModel) -> Non
     assert entry.execution.filling > 0
 
 
+@pytest.mark.slow
 def test_frames_in_flight_have_residents(tmp_path: Path) -> None:
     made = compile_model(request(Resident.AUTO, frames=3))
     assert made.frames is not None

@@ -92,6 +92,7 @@ def test_outcomes_go_to_json_and_back() -> None:
     assert PointOutcome.from_json(outcome.to_json()) == outcome
 
 
+@pytest.mark.slow
 def test_the_period_is_that_of_frames_in_flight() -> None:
     text = ZYNQ.replace('"latency", "price"', '"period", "price"')
     made = space(text.replace("[model", 'objective = "throughput"\n[model'))

@@ -149,6 +149,7 @@ def test_a_chip_without_room_for_int8(tmp_path: Path) -> None:
     assert str(caught.value).endswith("[no-precision-fits]")
 
 
+@pytest.mark.slow
 def test_the_same_data_gives_the_same_bytes(tmp_path: Path) -> None:
     first = quantize_to_fit(request(tmp_path, "flash=2600B"))
     second = quantize_to_fit(request(tmp_path, "flash=2600B"))

@@ -27,6 +27,7 @@ def _joined() -> Any:
     return net.built(net.add("Concat", _head(net), _head(net), axis=-1))
 
 
+@pytest.mark.slow
 def test_heads_are_computed_as_by_the_reference(tmp_path: Path) -> None:
     files = {}
     for name, made in (("heads", _heads()), ("joined", _joined())):

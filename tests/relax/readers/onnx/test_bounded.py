@@ -138,9 +138,10 @@ def verified(path: Path, count: int = 30) -> bool:
             MANY + ENDS,
             "f:total,whole,high,low,some,rest,most,inner,firsts,spread,same i:best,size,up,extent",
         ),
-        (
+        pytest.param(
             CHOSEN + JOINED,
             "f:joined,ahead,v,picked,again,across,ends,ge,nd,u i:at,nested,uf,ui,uc,where,indices",
+            marks=pytest.mark.slow,
         ),
     ],
     ids=["moves", "ends", "joined"],
