@@ -19,7 +19,7 @@ Compiled = tuple[CompiledModel, Path]
 Compile = Callable[[Path, str], Compiled]
 
 
-WITH_VECTORS = ("test_matrix", "test_onnx_node_tests", "test_what_works")
+WITH_VECTORS = ("test_matrix", "test_onnx_node_tests")
 """They compare many models' outputs with references; what others ask does not depend on forms of kernels."""
 
 
