@@ -142,7 +142,7 @@ def test_a_scheduler_that_ends(tmp_path: Path) -> None:
     assert search.exploration().outcomes == {p: evaluated(point_task(made, p)) for p in made.points()}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_workers_that_are_killed(tmp_path: Path) -> None:
     """After every outcome all are, with the models that they had, or one of them by chance: the outcomes
     are still those of one process, and each is stored once.

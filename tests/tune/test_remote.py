@@ -59,7 +59,7 @@ def request(address: tuple[str, int], key: str = KEY, trials: int = 4) -> TuneRe
     return TuneRequest(compilation=compilation, trials=trials, tracker=address, key=key)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_both_servers_measure(tracker: tuple[str, int]) -> None:
     report = tune(request(tracker))
     assert report.runners == 2

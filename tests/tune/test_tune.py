@@ -162,7 +162,7 @@ def test_every_code_computes_the_same_bits(turn: int, tmp_path: Path) -> None:
     assert made.bundle.files != other
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_kernels_are_tuned() -> None:
     report = tune(TuneRequest(compilation=KERNELS, trials=2))
     by_task = {gain.task: gain for gain in report.gains}
