@@ -4,6 +4,7 @@ import struct
 from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
+from target_arch.backend.contract import Question
 from target_arch.backends.registers import ROUNDING
 from target_arch.plan.arithmetic import Requantization, Rounding, requantization
 from target_arch.plan.kernels import Slice
@@ -22,6 +23,12 @@ _CODES = {
     Rounding.TFLITE_SINGLE: ROUNDING[2][1],
 }
 """The register value of each requantizer of `target_arch.plan.arithmetic`."""
+
+
+def refused(question: Question) -> str | None:
+    """The same as `refusal`, which no chip changes, found once for all engines."""
+    operator, model = question.operator, question.model
+    return question.once(("quantized", operator.id), lambda: refusal(operator, model))
 
 
 def refusal(operator: Operator, model: Model) -> str | None:

@@ -14,10 +14,10 @@ from typing import Any
 from attrs import define, field
 
 from target_arch.backend.lowering import NotInstalled
-from target_arch.diagnostics import Diagnostic, refusal
+from target_arch.diagnostics import Diagnostic
 from target_arch.explore.exploration import Exploration
 from target_arch.explore.formula import FormulaError
-from target_arch.explore.search import SpaceSearch, empty
+from target_arch.explore.search import SpaceSearch, empty, no_value
 from target_arch.explore.space import Point, Space
 from target_arch.explore.surrogate import promising
 
@@ -42,7 +42,7 @@ def sampled(search: SpaceSearch, trials: int, seed: int = 0) -> Exploration:
     try:
         return _sampled(search, trials, seed)
     except FormulaError as error:
-        raise refusal("bad-formula", search.space.name, str(error), error.hint) from error
+        raise no_value(search.space, error) from error
 
 
 def _sampled(search: SpaceSearch, trials: int, seed: int) -> Exploration:

@@ -71,7 +71,7 @@ class SpaceSearch:
         try:
             points = list(self.space.points())
         except FormulaError as error:
-            raise refusal("bad-formula", self.space.name, str(error), error.hint) from error
+            raise no_value(self.space, error) from error
         if not points:
             raise empty(self.space)
         random.Random(seed).shuffle(points)
@@ -137,6 +137,11 @@ class SpaceSearch:
         if not self._checked:
             self.workers.check(task)
         self._checked = True
+
+
+def no_value(space: Space, error: FormulaError) -> DiagnosticError:
+    """The refusal of a space with a constraint that has no value at one of its points."""
+    return refusal("bad-formula", space.name, str(error), error.hint)
 
 
 def empty(space: Space) -> DiagnosticError:

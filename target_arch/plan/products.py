@@ -20,13 +20,18 @@ def groups_of(operator: Operator, model: Model) -> int:
     return x[-1] // w[-1]
 
 
+def has_narrow_weights(operator: Operator, model: Model) -> bool:
+    """Whether a sum of products of floats has int8 weights: hybrid, or with steps."""
+    if not operator.facts.weighted or operator.arithmetic is not Arithmetic.FLOAT:
+        return False
+    return model.tensors[operator.constants[0]].dtype == "int8"
+
+
 def is_hybrid(operator: Operator, model: Model) -> bool:
     """Whether a sum of products has int8 weights and floats, which it brings to eight bits as it runs, on a
     grid of the extremes of each row or image.
     """
-    if not operator.facts.weighted or operator.arithmetic is not Arithmetic.FLOAT:
-        return False
-    return model.tensors[operator.constants[0]].dtype == "int8" and not is_stepped(operator)
+    return has_narrow_weights(operator, model) and not is_stepped(operator)
 
 
 def is_stepped(operator: Operator) -> bool:
@@ -61,7 +66,7 @@ def beyond_plain(
 
     Kernels and engines that know the plain form alone have to refuse all others.
     """
-    if is_hybrid(operator, model) or is_stepped(operator):
+    if has_narrow_weights(operator, model):
         return "floats times int8 weights"
     groups = groups_of(operator, model)
     if groups > 1 and not grouped:

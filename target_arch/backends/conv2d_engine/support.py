@@ -2,7 +2,7 @@
 
 from target_arch.backend.contract import Option, Question, WorkPart
 from target_arch.backends.conv2d_engine.tiles import Conv2dEngine, Conv2dSizes, convolution, pair, smallest
-from target_arch.backends.quantized import DEFAULT_CLOCK, refusal
+from target_arch.backends.quantized import DEFAULT_CLOCK, refused
 from target_arch.backends.tiling import link
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.soc.model import Instance, SoC
@@ -34,11 +34,10 @@ def option(instance: Instance, name: str) -> int:
 
 def supports(question: Question) -> str | None:
     """None, or why this engine does not take the operator."""
-    operator, model = question.operator, question.model
-    if operator.kind is not OperatorKind.CONV2D:
-        return f"the engine computes conv2d only, this is {operator.kind}"
-    refused = question.once(("quantized", operator.id), lambda: refusal(operator, model))
-    return refused or _beyond(question) or _too_large(question)
+    kind = question.operator.kind
+    if kind is not OperatorKind.CONV2D:
+        return f"the engine computes conv2d only, this is {kind}"
+    return refused(question) or _beyond(question) or _too_large(question)
 
 
 def cost(question: Question) -> float:

@@ -2,7 +2,7 @@
 
 from target_arch.backend.contract import Option, Question
 from target_arch.backends.gemm_npu.tiles import SCRATCHPADS, GemmEngine, product, smallest
-from target_arch.backends.quantized import DEFAULT_CLOCK, refusal
+from target_arch.backends.quantized import DEFAULT_CLOCK, refused
 from target_arch.backends.tiling import link
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.kinds import OperatorKind
@@ -31,8 +31,7 @@ def supports(question: Question) -> str | None:
     operator, model = question.operator, question.model
     if operator.kind not in (OperatorKind.DENSE, OperatorKind.CONV2D):
         return f"the engine computes dense and pointwise conv2d only, this is {operator.kind}"
-    refused = question.once(("quantized", operator.id), lambda: refusal(operator, model))
-    return refused or _not_pointwise(operator, model) or _too_large(question)
+    return refused(question) or _not_pointwise(operator, model) or _too_large(question)
 
 
 def cost(question: Question) -> float:

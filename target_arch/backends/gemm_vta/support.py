@@ -4,7 +4,7 @@ from target_arch.backend.contract import Option, Question
 from target_arch.backends.gemm_vta.description import LANES
 from target_arch.backends.gemm_vta.layer import layer_of
 from target_arch.backends.gemm_vta.tiles import ENTRY_BYTES, MOST, entries, smallest
-from target_arch.backends.quantized import DEFAULT_CLOCK, refusal
+from target_arch.backends.quantized import DEFAULT_CLOCK, refused
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.kinds import OperatorKind
 
@@ -23,7 +23,7 @@ def supports(question: Question) -> str | None:
     operator, model = question.operator, question.model
     if operator.kind not in (OperatorKind.CONV2D, OperatorKind.DENSE):
         return f"the engine computes conv2d and dense only, this is {operator.kind}"
-    return refusal(operator, model) or _geometry(operator, model) or _too_large(question)
+    return refused(question) or _geometry(operator, model) or _too_large(question)
 
 
 def cost(question: Question) -> float:

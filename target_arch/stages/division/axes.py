@@ -10,7 +10,7 @@ from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.plan.operators.facts import LayoutRule, Structure
 from target_arch.plan.operators.kinds import OperatorKind, facts_of
 from target_arch.plan.operators.window import Window
-from target_arch.plan.products import groups_of, is_hybrid, is_stepped
+from target_arch.plan.products import groups_of, has_narrow_weights
 from target_arch.plan.windows import required_windows
 
 
@@ -98,7 +98,7 @@ def _image(operator: Operator, model: Model, axis: int) -> dict[str, Any] | None
 
 
 def _products(operator: Operator, model: Model, axis: int) -> dict[str, Any] | None:
-    if is_hybrid(operator, model) or is_stepped(operator):
+    if has_narrow_weights(operator, model):
         return None
     shape = model.tensors[operator.output].shape
     if operator.kind is OperatorKind.DENSE:

@@ -3,9 +3,9 @@ once.
 """
 
 from collections.abc import Collection, Iterable, Iterator
-from heapq import heappop, heappush
-from itertools import count
+from itertools import pairwise
 
+import networkx as nx
 from attrs import evolve, frozen
 
 from target_arch.diagnostics import listed
@@ -54,9 +54,9 @@ class Routes:
         for path in soc.copies:
             ends = (path.source, path.target)
             self._direct[ends] = (*self._direct.get(ends, ()), path)
-        self._ends: dict[str, list[str]] = {}
-        for source, target in self._direct:
-            self._ends.setdefault(source, []).append(target)
+        self._graph = nx.DiGraph()
+        self._graph.add_nodes_from(memory.name for memory in soc.memories)
+        self._graph.add_edges_from(self._direct)
         self._speeds = {ends: [self._speed(path) for path in paths] for ends, paths in self._direct.items()}
         self._known: dict[tuple[str, str, int], _Route | None] = {}
         self._hops: dict[tuple[str, str, int], tuple[CopyPath, float] | None] = {}
@@ -128,25 +128,17 @@ class Routes:
         return self._known[key]
 
     def _search(self, source: str, target: str, bytes: int) -> _Route | None:
-        """By Dijkstra's algorithm; of equal chains the first one, in the order of the description."""
-        best, over = {source: _Route((), 0.0)}, set[str]()
-        waiting, number = [(0.0, 0, source)], count(1)
-        while waiting:
-            memory = heappop(waiting)[2]
-            if memory == target:
-                return best[memory]
-            if memory in over:
-                continue
-            over.add(memory)
-            for end in self._ends.get(memory, ()):
-                timed = self._timed(memory, end, bytes) if end == target or end in self._through else None
-                if timed is None or end in over:
-                    continue
-                seconds = best[memory].seconds + timed[1]
-                if end not in best or seconds < best[end].seconds:
-                    best[end] = _Route((*best[memory].paths, timed[0]), seconds)
-                    heappush(waiting, (seconds, next(number), end))
-        return None
+        def weight(start: str, end: str, _edge: dict[str, object]) -> float | None:
+            passes = end == target or end in self._through
+            timed = self._timed(start, end, bytes) if passes else None
+            return None if timed is None else timed[1]
+
+        try:
+            nodes = nx.dijkstra_path(self._graph, source, target, weight=weight)
+        except nx.NetworkXNoPath:
+            return None
+        hops = [timed for ends in pairwise(nodes) if (timed := self._timed(*ends, bytes)) is not None]
+        return _Route(tuple(path for path, _ in hops), sum((seconds for _, seconds in hops), 0.0))
 
 
 def pieces(path: CopyPath, source: Slice, target: Slice) -> tuple[tuple[Slice, Slice], ...] | None:

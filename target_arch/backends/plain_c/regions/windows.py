@@ -4,7 +4,7 @@ from target_arch.backends.plain_c.regions.linewise import FusedOperators, line_a
 from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.plan.operators.window import Window
-from target_arch.plan.products import is_hybrid, is_stepped
+from target_arch.plan.products import has_narrow_weights
 from target_arch.plan.regions.cut import Axis
 from target_arch.plan.regions.lines import LineWindow
 from target_arch.plan.windows import windows_of
@@ -18,9 +18,7 @@ def window_of(operator: Operator, model: Model, axis: Axis = Axis.ROWS) -> LineW
     needs all of them first, for a grid.
     """
     tensors = [model.tensors[name] for name in (*operator.inputs, operator.output)]
-    if is_hybrid(operator, model) or is_stepped(operator):
-        return None
-    if any(line_axis(each, axis) is None for each in tensors):
+    if has_narrow_weights(operator, model) or any(line_axis(each, axis) is None for each in tensors):
         return None
     image = lines_of(tensors[0], axis)
     if operator.kind is OperatorKind.DENSE:
@@ -35,7 +33,7 @@ def window_of(operator: Operator, model: Model, axis: Axis = Axis.ROWS) -> LineW
 
 def across_of(operator: Operator, model: Model) -> Window | None:
     """The columns of its first input that an operator from image to image needs; None for other operators."""
-    if is_hybrid(operator, model) or is_stepped(operator):
+    if has_narrow_weights(operator, model):
         return None
     if operator.facts.elementwise:
         return Window.equal(model.tensors[operator.inputs[0]].shape[2])
