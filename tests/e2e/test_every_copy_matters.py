@@ -10,6 +10,7 @@ from target_arch.run.executables.executable import Executable, build
 from target_arch.run.execute.programs import run_frames
 from target_arch.run.references.find import reference_for
 from tests.e2e.conftest import DIGITS, Compile
+from tests.slow import slow_except
 from tests.step_deletion import delete_step, restore, step_numbers
 
 FRAMES = 4
@@ -42,7 +43,7 @@ def _assert_each_matters(model: Path, folder: Path, scratch: Path) -> None:
     assert wrong > len(copies) // 2, "most deletions must show as wrong answers, not as failed runs"
 
 
-@pytest.mark.parametrize("soc", [pytest.param("zynq_edge", marks=pytest.mark.slow), "quad_conv"])
+@pytest.mark.parametrize("soc", slow_except(["quad_conv"], ["zynq_edge", "quad_conv"]))
 def test_digits(compiled: Compile, tmp_path: Path, soc: str) -> None:
     _, folder = compiled(DIGITS, soc)
     _assert_each_matters(DIGITS, folder, tmp_path / "bundle")

@@ -11,17 +11,16 @@ from conformance.fuzz_readers.campaign import campaign
 from conformance.fuzz_readers.mutate import of_bytes
 from conformance.fuzz_readers.readers import READERS, Reader
 from target_arch.diagnostics import DiagnosticError
+from tests.slow import slow_except
 
 NEEDS = {"archive": "torch", "pt2": "torch"}
 
 
-MODELS = ("onnx", "onnx-ml", "tflite", "archive", "pt2")
+MODELS = {"onnx", "onnx-ml", "tflite", "archive", "pt2"}
 """Their libraries take seconds to import."""
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in MODELS else []) for name in READERS]
-)
+@pytest.mark.parametrize("name", slow_except(READERS.keys() - MODELS, READERS))
 def test_every_mutant_is_read_or_refused(name: str) -> None:
     needed = NEEDS.get(name)
     if needed is not None and importlib.util.find_spec(needed) is None:

@@ -29,6 +29,7 @@ from tests.backends.c.kernel_cases import (
 from tests.backends.c.kernel_program import FLAGS, NATIVE, Case, mismatches, program
 from tests.backends.c.part_cases import part_cases, real_part_cases
 from tests.backends.c.place_cases import place_cases
+from tests.slow import slow_except
 
 
 @pytest.fixture(scope="module")
@@ -54,13 +55,7 @@ def cases() -> list[Case]:
     ]
 
 
-@pytest.mark.parametrize(
-    "form",
-    [
-        pytest.param(form, marks=[] if form in ("portable", "the best") else pytest.mark.slow)
-        for form in NATIVE
-    ],
-)
+@pytest.mark.parametrize("form", slow_except(["portable", "the best"], NATIVE))
 def test_products_are_those_of_plain_integers(
     form: str, cases: list[Case], tmp_path: Path, needs_tool: Callable[[str], str]
 ) -> None:
