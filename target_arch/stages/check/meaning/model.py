@@ -152,10 +152,9 @@ class ModelRules:
         found, reads, left = {operator.id: operator}, set(), [operator]
         while left:
             for name in left.pop().inputs:
-                maker = self._model.makers.get(name)
-                if maker is None or (name in self._there and name not in inside):
+                if name in self._there and name not in inside:
                     reads.add(name)
-                elif maker.id not in found:
+                elif (maker := self._model.makers[name]).id not in found:
                     found[maker.id] = maker
                     left.append(maker)
         ordered = sorted(found.values(), key=lambda each: self._model.numbers[each.id])
