@@ -46,6 +46,7 @@ def test_what_two_workers_read_is_put_together(folder: Path) -> None:
     require_told(run(folder, "-n", "2"))
 
 
+@pytest.mark.slow
 def test_a_later_run_leaves_out_the_tests_that_passed(folder: Path) -> None:
     assert run(folder, "-k", "one", "--record=earlier.json").returncode == 0
     done = run(folder, "--after=earlier.json")

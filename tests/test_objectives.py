@@ -56,6 +56,7 @@ def busy() -> CompiledModel:
     return compile_model(request(objective="throughput"))
 
 
+@pytest.mark.slow
 def test_a_placement_for_throughput_has_frames_in_flight_at_least_as_often(busy: CompiledModel) -> None:
     other = compile_model(request(frames="auto"))
     assert busy.frames is not None
@@ -144,6 +145,7 @@ def test_a_limit_below_any_division_says_so() -> None:
     )
 
 
+@pytest.mark.slow
 def test_frames_in_flight_keep_the_limit() -> None:
     free = compile_model(request(frames="auto")).frames
     assert free is not None
@@ -189,6 +191,7 @@ def test_division_leaves_the_undivided_frames_to_choose_from(busy: CompiledModel
         assert with_choice(setting, busy, busy) == [busy]
 
 
+@pytest.mark.slow
 def test_the_options_are_recorded_as_they_can_be_said_again() -> None:
     made = compile_model(request(objective="throughput", within=2e-3))
     options = made.manifest.options

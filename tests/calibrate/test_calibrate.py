@@ -40,6 +40,7 @@ def on_host() -> CalibrationReport:
     return calibrated("host")
 
 
+@pytest.mark.slow
 def test_every_call_of_the_host_is_timed(on_host: CalibrationReport) -> None:
     made = of(on_host.costs)
     assert (made.soc, made.port, made.counts) == ("mcu_m7", "host", "nanoseconds")
@@ -124,6 +125,7 @@ def test_code_that_changed_is_said_and_measured_again(on_host: CalibrationReport
     assert unchanged.costs.measured.keys() == on_host.costs.measured.keys()
 
 
+@pytest.mark.slow
 def test_instructions_of_an_emulated_machine(needs_tool: Callable[[str], str]) -> None:
     needs_tool("qemu-system-arm")
     needs_tool("arm-none-eabi-gcc")
@@ -134,6 +136,7 @@ def test_instructions_of_an_emulated_machine(needs_tool: Callable[[str], str]) -
     assert all(one.time.cycles and one.time.amount > 50 for one in once.costs.measured["host_cpu"].values())
 
 
+@pytest.mark.slow
 def test_cycles_of_an_engine_as_rtl(needs_tool: Callable[[str], str]) -> None:
     needs_tool("verilator")
     report = calibrated("rtl", "zynq_edge")
@@ -198,6 +201,7 @@ def test_costs_given_by_hand_are_not_updated() -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "costs.json"
     assert main(["calibrate", str(DIGITS), "--soc", "mcu_m7", "--port", "host", "-o", str(file)]) == 0
@@ -213,6 +217,7 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert "costs of operators: 10 measured, from costs.json" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_instructions_of_a_real_chip_are_cycles(needs_tool: Callable[[str], str]) -> None:
     """Those of an emulated core take what the chip's processor says."""
     needs_tool("qemu-system-arm")

@@ -43,6 +43,7 @@ def test_a_probe_of_integers_is_integers_throughout(tmp_path: Path, name: str) -
     assert not any(str(operator.kind) in ("relax", "elementwise") for operator in inner)
 
 
+@pytest.mark.slow
 def test_probes_alone_give_costs_without_an_error(tmp_path: Path) -> None:
     report = calibrate(
         CalibrateRequest(compilations=(), probes=(written(tmp_path, "probe_dense"),), port="host")

@@ -3,11 +3,14 @@
 import ast
 from pathlib import Path
 
+import pytest
+
 import target_arch
 
 ROOT = Path(target_arch.__file__).parent
 
 
+@pytest.mark.slow
 def test_only_the_command_line_is_called_so() -> None:
     found = [
         f"{path.relative_to(ROOT)}:{node.lineno}"

@@ -31,6 +31,7 @@ def test_the_page(folder: Path, capsys: pytest.CaptureFixture[str], pytestconfig
     check_page(PAGE, text, pytestconfig)
 
 
+@pytest.mark.slow
 def test_one_point(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("onnxruntime", reason="needs onnxruntime: pip install 'target-arch[verify]'")
     found = re.search(r"```\n(target-arch explore .*?)```", PAGE.read_text(), re.DOTALL)

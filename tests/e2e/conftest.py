@@ -19,8 +19,10 @@ Compiled = tuple[CompiledModel, Path]
 Compile = Callable[[Path, str], Compiled]
 
 
-WITH_VECTORS = ("test_matrix", "test_onnx_node_tests")
-"""They compare many models' outputs with references; what others ask does not depend on forms of kernels."""
+WITH_VECTORS = ("test_onnx_node_tests",)
+"""They compare many operators' outputs with references; what others ask does not depend on forms of kernels,
+or says itself when it does.
+"""
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -92,6 +92,7 @@ def chip(wake: str = "1 us") -> SoC:
     )
 
 
+@pytest.mark.slow
 def test_both_cores_work_without_a_copy(
     branches: Path, needs_tool: Callable[[str], str], tmp_path: Path
 ) -> None:
@@ -132,6 +133,7 @@ def test_examples_describe_chips(path: Path, branches: Path) -> None:
     assert made.execution.makespan >= made.execution.bound
 
 
+@pytest.mark.slow
 def test_the_board_of_two_cores(branches: Path, needs_tool: Callable[[str], str], tmp_path: Path) -> None:
     """Under `-icount` cores take turns, so each frame is verified in both ways; wake-ups are counted."""
     needs_tool("arm-none-eabi-gcc")
@@ -152,6 +154,7 @@ def test_the_board_of_two_cores(branches: Path, needs_tool: Callable[[str], str]
     assert 1 <= int(woken) <= FRAMES + 1
 
 
+@pytest.mark.slow
 def test_a_divided_network_computes_on_both_cores_at_once(
     shared: Path, needs_tool: Callable[[str], str], tmp_path: Path
 ) -> None:

@@ -48,6 +48,7 @@ def bundle(divided: CompiledModel, tmp_path_factory: pytest.TempPathFactory) -> 
     return folder
 
 
+@pytest.mark.slow
 def test_outputs_are_those_of_the_whole_operators(
     undivided: CompiledModel, bundle: Path, tmp_path: Path
 ) -> None:

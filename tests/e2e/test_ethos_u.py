@@ -54,6 +54,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_whole_model_is_one_command(model: Path, tmp_path: Path) -> None:
     made = verified(model, chip(512 * KIB), tmp_path / "out", require=ON_NPU)
     assert chains(made) == [(5, "npu")]
@@ -65,6 +66,7 @@ def test_a_whole_model_is_one_command(model: Path, tmp_path: Path) -> None:
     assert "\nsaid by backends\nid  of its kernel\np0  Vela, for speed: arena " in report
 
 
+@pytest.mark.slow
 def test_a_small_memory_splits_the_chain(model: Path, tmp_path: Path) -> None:
     made = verified(model, chip(5 * KIB), tmp_path / "out")
     assert len(chains(made)) > 1
@@ -105,6 +107,7 @@ def test_where_nothing_fits_the_model_is_refused(model: Path) -> None:
     assert str(refused.value) == REFUSED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["kws_int8", "ad01_int8"])
 def test_models_of_mlperf_tiny_in_three_quarters_of_the_memory_they_would_take(
     shared: Path, tmp_path: Path, name: str

@@ -56,6 +56,7 @@ def test_digits(tmp_path: Path) -> None:
     check_bits(written(DIGITS, "zynq_edge", tmp_path / "b"), (), ("--lazy",), ("--jitter", "5"))
 
 
+@pytest.mark.slow
 def test_verify(tmp_path: Path) -> None:
     folder = written(DIGITS, "zynq_edge", tmp_path / "b")
     found = verify(DIGITS, folder, count=20)
@@ -91,6 +92,7 @@ def test_every_model_on_every_chip(model: str, soc: str, shared: Path, tmp_path:
     test_models(model, soc, shared, tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sanitizer", ["address,undefined", pytest.param("thread", marks=pytest.mark.slow)])
 def test_what_goes_wrong(sanitizer: str, needs_tool: Callable[[str], str], tmp_path: Path) -> None:
     cc = needs_tool("cc")

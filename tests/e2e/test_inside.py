@@ -143,6 +143,7 @@ def slices(compilation: CompiledModel) -> list[Operand]:
     return [operand for step in steps for operand in rows_of(step)]
 
 
+@pytest.mark.slow
 def test_convolutions_write_their_channels_of_a_concatenation(
     needs_tool: Callable[[str], str], tmp_path: Path
 ) -> None:
@@ -249,6 +250,7 @@ def test_a_pad_is_part_of_the_convolution(needs_tool: Callable[[str], str], tmp_
     bit_equal(found, path, tmp_path / "bundle")
 
 
+@pytest.mark.slow
 def test_a_pad_with_another_value_is_an_operator(needs_tool: Callable[[str], str], tmp_path: Path) -> None:
     needs_tool("gcc")
     path = padded(tmp_path / "valued.onnx", 0.5)

@@ -13,6 +13,7 @@ from target_arch.run.verification.verify import verify
 LONG = pytest.mark.long
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "sram"),
     [

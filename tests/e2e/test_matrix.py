@@ -16,6 +16,9 @@ from tests.e2e.conftest import DIGITS, Compile
 SHARED_MODELS = ("kws_int8", "vww_96_int8", "ic_resnet_int8", "ad01_int8", "ic_resnet_fp32")
 FRAMES = 50
 
+WITH_VECTORS = "zynq_edge"
+"""Its bundles are built with forms of kernels for vectors, those of the other chips in portable ones."""
+
 PEAK_BOUND = {
     "kws_int8": 16_000,
     "vww_96_int8": 55_296,
@@ -42,7 +45,11 @@ repository (`examples/digits`), the others are the reference models of MLPerf Ti
 
 @pytest.mark.parametrize("soc", shipped_socs())
 @pytest.mark.parametrize("name", SHARED_MODELS)
-def test_shared_model(compiled: Compile, shared: Path, name: str, soc: str) -> None:
+def test_shared_model(
+    compiled: Compile, shared: Path, name: str, soc: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if soc == WITH_VECTORS:
+        monkeypatch.setenv("CC", "cc")
     model = shared / "models" / f"{name}.tflite"
     _, folder = compiled(model, soc)
     verification = verify(model, folder, count=FRAMES)

@@ -64,6 +64,7 @@ def over_time() -> Net:
     return net
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("form", "room", "arena"),
     [

@@ -100,6 +100,7 @@ def most_at_work(executable: Executable, frames: tuple[bytes, ...]) -> int:
     return int(said.rpartition(":")[2])
 
 
+@pytest.mark.slow
 def test_two_engines_are_at_work_at_the_same_time(
     model: Path, frames: tuple[bytes, ...], answers: tuple[bytes, ...], tmp_path: Path
 ) -> None:
@@ -118,6 +119,7 @@ def test_two_engines_are_at_work_at_the_same_time(
     assert most_at_work(executable, frames) > 1
 
 
+@pytest.mark.slow
 def test_no_thread_meets_another_in_a_byte(
     model: Path, frames: tuple[bytes, ...], answers: tuple[bytes, ...], tmp_path: Path
 ) -> None:

@@ -34,6 +34,7 @@ def on_the_host(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, ...]:
     return _outputs(tmp_path_factory.mktemp("host") / "bundle", {"*": "host_cpu"})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("require", PLACEMENTS.values(), ids=PLACEMENTS.keys())
 def test_bits(tmp_path: Path, on_the_host: tuple[bytes, ...], require: dict[str, str]) -> None:
     assert _outputs(tmp_path / "bundle", require) == on_the_host

@@ -49,6 +49,7 @@ def outputs(made: CompiledModel, folder: Path) -> object:
     return run_frames(build(folder), frames(20))
 
 
+@pytest.mark.slow
 def test_outputs_are_those_of_a_run_that_copies(
     copying: CompiledModel, resident: CompiledModel, tmp_path: Path
 ) -> None:

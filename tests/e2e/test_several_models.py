@@ -46,6 +46,7 @@ def compiled(
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("compiler", "arenas"),
     [("gcc", Sharing.SHARED), pytest.param("clang", Sharing.SEPARATE, marks=pytest.mark.slow)],
@@ -117,6 +118,7 @@ def test_same_bytes_in_any_folder_with_any_hash_seed(twice: ModelsCompilation, t
     assert written == twice.bundle.files
 
 
+@pytest.mark.slow
 def test_null_port_and_cmake_take_several_models(needs_tool: Tool, tmp_path: Path) -> None:
     """On the port to clone everything links; its devices are not there, and init says so."""
     needs_tool("cmake")
@@ -127,6 +129,7 @@ def test_null_port_and_cmake_take_several_models(needs_tool: Tool, tmp_path: Pat
     assert test.returncode == 0, test.stderr
 
 
+@pytest.mark.slow
 def test_predicted_is_linked_for_two_models_on_a_board(
     shared: Path, needs_tool: Tool, tmp_path: Path
 ) -> None:

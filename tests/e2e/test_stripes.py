@@ -21,6 +21,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "room"), CASES)
 def test_a_model_below_the_bound_of_one_operator(
     name: str, room: int, shared: Path, needs_tool: Callable[[str], str], tmp_path: Path

@@ -4,6 +4,8 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from target_arch.run.executables.executable import build
 from target_arch.run.execute.programs import run_frames
 from target_arch.run.references.find import reference_for
@@ -12,6 +14,7 @@ from tests.e2e.conftest import Compile, portable
 FRAMES = 2
 
 
+@pytest.mark.slow
 def test_a_residual_network_in_place(
     compiled: Compile, shared: Path, needs_tool: Callable[[str], str], tmp_path: Path
 ) -> None:

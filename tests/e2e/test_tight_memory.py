@@ -22,6 +22,7 @@ def chip() -> SoC:
     return evolve(soc, modes=(evolve(soc.mode(), workspace=("sram",), io=("sram",)),))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "sram", "most"),
     [

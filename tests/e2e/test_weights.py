@@ -93,6 +93,7 @@ def test_models_together_have_files_of_their_own(form: str, tmp_path: Path) -> N
     np.testing.assert_array_equal(outputs["one.logits"], outputs["two.logits"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["section", "file"])
 def test_memory_of_the_caller(form: str, bundles: dict[str, Bundle], tmp_path: Path) -> None:
     lent = compile(DIGITS, "zynq_edge", constants=form, io="caller").write(tmp_path / "bundle")

@@ -126,6 +126,7 @@ def test_models_on_different_devices_run_at_once(sanitizer: str, needs_tool: Too
     check_jobs_are_counted(*found)
 
 
+@pytest.mark.slow
 def test_a_table(needs_tool: Tool, tmp_path: Path) -> None:
     models = [*digits(0), timed("slow", DIGITS, 8, 0, offset=_MS)]
     made = compiled(*models, schedule=Schedule.TABLE)
@@ -264,6 +265,7 @@ def tiny(shared: Path) -> tuple[TimedModel, ...]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("soc", ["zynq_edge", "corstone_u55"])
 @pytest.mark.parametrize("seconds", [2, pytest.param(600, marks=pytest.mark.long)])
 def test_the_tiny_models(seconds: int, soc: str, shared: Path, needs_tool: Tool, tmp_path: Path) -> None:

@@ -77,6 +77,7 @@ def kernel_of(shared: Path) -> tuple[Path, list[Path]]:
     return folder, [folder / f"{name}.c" for name in ("tasks", "list", "queue")]
 
 
+@pytest.mark.slow
 def test_without_an_operating_system(needs_tool: Tool, tmp_path: Path) -> None:
     """The emulator takes 256 ns for an instruction, so a run takes 196 ms. With the longest run and step that
     it measured, the analysis is above the longest responses, and not far.
@@ -102,6 +103,7 @@ def test_without_an_operating_system(needs_tool: Tool, tmp_path: Path) -> None:
         assert line[1] <= response.worst <= 1.5 * line[1], (response, line)
 
 
+@pytest.mark.slow
 def test_freertos_on_a_cortex_m7(needs_tool: Tool, shared: Path, tmp_path: Path) -> None:
     root, kernel = kernel_of(shared)
     port = root / "portable" / "GCC" / "ARM_CM7" / "r0p1"
@@ -111,6 +113,7 @@ def test_freertos_on_a_cortex_m7(needs_tool: Tool, shared: Path, tmp_path: Path)
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_freertos_on_a_computer(needs_tool: Tool, shared: Path, tmp_path: Path) -> None:
     root, kernel = kernel_of(shared)
     port = root / "portable" / "ThirdParty" / "GCC" / "Posix"

@@ -5,6 +5,8 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from target_arch.cli.main import main
 from target_arch.resources import examples
 
@@ -29,6 +31,7 @@ int main() { setup(); loop(); return 0; }
 """
 
 
+@pytest.mark.slow
 def test_arduinos_builder_finds_and_builds_the_library(
     tmp_path: Path, needs_tool: Callable[[str], str]
 ) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from target_arch.run import build, run_frames, verify
 from tests.firmware.conftest import DIGITS, Compile
+from tests.slow import slow_except
 
 LOG = "TARGET_ARCH_CORE_LOG"
 FRAMES = 2
@@ -27,6 +28,7 @@ def dispatched(folder: Path) -> int:
     return len(re.findall(r"TA_STEP_DISPATCH.*on dsp_cpu", text))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "core"),
     [
@@ -71,7 +73,7 @@ def test_model(
     assert image.entry.differences == ()
 
 
-@pytest.mark.parametrize("mode", ["lazy", "jitter"])
+@pytest.mark.parametrize("mode", slow_except(["lazy"], ["lazy", "jitter"]))
 def test_the_same_bytes_whenever_devices_come_to_it(
     compiled: Compile, core_tools: Tools, tmp_path: Path, mode: str
 ) -> None:

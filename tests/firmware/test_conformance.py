@@ -59,6 +59,7 @@ def firmware_of(core: str, folder: Path) -> FirmwareImage:
     return image
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("core", "sanitizer"),
     [

@@ -23,6 +23,7 @@ from target_arch.soc import SoC
 from target_arch.soc.cores import CORES
 from tests.firmware.conftest import DIGITS, Compile
 from tests.firmware.test_bundles import copied
+from tests.slow import slow_except
 
 Tools = Callable[[str], None]
 Images = Callable[[str], FirmwareImage]
@@ -54,7 +55,7 @@ def images(compiled: Compile, core_tools: Tools, tmp_path_factory: pytest.TempPa
     return one
 
 
-@pytest.mark.parametrize("core", EACH)
+@pytest.mark.parametrize("core", slow_except(["hexagon"], EACH))
 def test_the_loader_takes_the_image_and_refuses_everything_wrong_with_it(
     images: Images, needs_tool: Callable[[str], str], tmp_path: Path, core: str
 ) -> None:

@@ -50,6 +50,7 @@ def suffixes(text: str) -> list[int]:
     ]
 
 
+@pytest.mark.slow
 def test_the_text_of_an_arena_is_made_in_one_place() -> None:
     assert suffixes('a.removesuffix(".constants")\nf"{memory}.constants"\n') == [1, 2]
     found = {

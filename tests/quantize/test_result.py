@@ -28,6 +28,7 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> QuantizedToFit:
     return quantize_to_fit(asked)
 
 
+@pytest.mark.slow
 def test_json_follows_its_schema(result: QuantizedToFit) -> None:
     value = json.loads(json.dumps(result.to_json()))
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
@@ -47,6 +48,7 @@ def test_the_table(result: QuantizedToFit) -> None:
     assert lines[-2].endswith(", 24 frames; within flash=2600B")
 
 
+@pytest.mark.slow
 def test_without_labels_there_is_no_accuracy(tmp_path: Path) -> None:
     result = quantize_to_fit(request(tmp_path, "flash=1MiB"))
     assert str(result).split()[:3] == ["model", "distance", "flash"]

@@ -22,6 +22,7 @@ pytest.importorskip("onnxruntime", reason="needs onnxruntime: pip install 'targe
 CHOICES = (Precision.FLOAT, Precision.INT8, Precision.INT8_TENSOR, Precision.INT4)
 
 
+@pytest.mark.slow
 def test_without_limits_no_more_than_the_library_s_own(tmp_path: Path) -> None:
     said: list[str] = []
     result = quantize_to_fit(request(tmp_path, said=said.append))
@@ -39,6 +40,7 @@ def test_without_limits_no_more_than_the_library_s_own(tmp_path: Path) -> None:
     assert result.combinations == 64
 
 
+@pytest.mark.slow
 def test_a_budget_between_int8_and_float_is_held_to_the_byte(tmp_path: Path) -> None:
     base = quantize_to_fit(request(tmp_path))
     sizes = [row.price.outcome.bytes["flash"] for row in base.rows]
@@ -71,6 +73,7 @@ def test_nothing_that_holds_is_much_better(tmp_path: Path, monkeypatch: pytest.M
     assert result.chosen.score.distance <= least[0] * 1.001
 
 
+@pytest.mark.slow
 def test_a_large_budget_leaves_it_float(tmp_path: Path) -> None:
     result = quantize_to_fit(request(tmp_path, "flash=1MiB"))
     assert [each.precision for each in result.layers] == [Precision.FLOAT] * 3
@@ -132,6 +135,7 @@ def test_a_budget_that_int8_does_not_meet_has_weights_of_4_bits(tmp_path: Path) 
     assert verified.passed
 
 
+@pytest.mark.slow
 def test_a_chip_with_room_for_weights_of_4_bits_alone(tmp_path: Path) -> None:
     asked = request(tmp_path)
     small = evolve(asked.chip, text=asked.chip.text.replace('size = "2 MiB"', 'size = "1280 B"'))

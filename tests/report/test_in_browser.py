@@ -164,6 +164,7 @@ def test_a_comparison(browser: Any, tmp_path: Path) -> None:
         assert view.complaints == []
 
 
+@pytest.mark.slow
 def test_a_run_that_is_far_shorter_has_no_words_that_overlap(browser: Any, tmp_path: Path) -> None:
     """Both timelines have one scale."""
     path = tmp_path / "comparison.html"

@@ -18,6 +18,7 @@ from target_arch.run import build, run_frames, verify, write_bundle
 from target_arch.soc import read_soc
 from tests.relax.models import onnx_model, quantized
 from tests.rtl.conftest import REPOSITORY
+from tests.slow import slow_except
 from tests.step_deletion import delete_step, step_numbers
 
 DIGITS = REPOSITORY / "examples" / "digits" / "digits_int8.onnx"
@@ -61,8 +62,8 @@ def frames(made: CompiledModel, count: int) -> tuple[bytes, ...]:
     )
 
 
-@pytest.mark.parametrize("soc", ["zynq_edge", "quad_conv"])
-@pytest.mark.parametrize("name", ["digits", "kws"])
+@pytest.mark.parametrize("soc", slow_except(["quad_conv"], ["zynq_edge", "quad_conv"]))
+@pytest.mark.parametrize("name", slow_except(["digits"], ["digits", "kws"]))
 def test_the_bundle_gives_the_same_bytes(
     compiled: Compile, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     name: str, soc: str,
@@ -80,6 +81,7 @@ def test_the_bundle_gives_the_same_bytes(
     assert run_frames(executable, inputs, jitter=5) == expected
 
 
+@pytest.mark.slow
 def test_the_bundle_agrees_with_the_reference(compiled: Compile, shared: Path, tmp_path: Path) -> None:
     model = shared / "models" / "kws_int8.tflite"
     _, folder = compiled(model, "quad_conv")
@@ -109,6 +111,7 @@ def core_times(log: Path) -> list[tuple[int, int, int]]:
     return [tuple(int(field) for field in line.split()[1:4]) for line in log.read_text().splitlines()]  # type: ignore[misc]
 
 
+@pytest.mark.slow
 def test_two_cores_serve_one_model(
     compiled: Compile, fork: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -121,6 +124,7 @@ def test_two_cores_serve_one_model(
     assert {core for core, _, _ in core_times(log)} == {0, 1}
 
 
+@pytest.mark.slow
 def test_two_cores_run_at_once(
     compiled: Compile, fork: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,6 +149,7 @@ def test_two_cores_run_at_once(
     assert at_once
 
 
+@pytest.mark.slow
 def test_a_dispatch_before_the_bitstream_is_loaded_is_an_error(compiled: Compile, tmp_path: Path) -> None:
     made, folder = compiled(DIGITS, "quad_conv")
     bundle = copied(folder, tmp_path)
@@ -172,6 +177,7 @@ def test_a_bundle_without_such_a_device_is_refused(compiled: Compile) -> None:
         build(folder, rtl=True)
 
 
+@pytest.mark.slow
 def test_without_verilator_the_command_says_how_to_get_it(
     compiled: Compile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.rtl.conftest import CORE
+from tests.slow import slow_except
 
 Tool = Callable[[str], str]
 
@@ -55,7 +56,7 @@ def test_verilator_has_nothing_to_say(needs_tool: Tool, shape: tuple[str, ...]) 
     assert (answer.returncode, answer.stdout, answer.stderr) == (0, "", "")
 
 
-@pytest.mark.parametrize("parameters", [(), ("LANES=32", "PIXELS=3")], ids=" ".join)
+@pytest.mark.parametrize("parameters", slow_except([()], [(), ("LANES=32", "PIXELS=3")]), ids=" ".join)
 def test_the_bench_passes_under_icarus(needs_tool: Tool, tmp_path: Path, parameters: tuple[str, ...]) -> None:
     said = icarus(needs_tool, CORE, tmp_path, 4, parameters)
     assert said.splitlines()[-1] == "4 layers, 0 errors: PASS"
@@ -76,6 +77,7 @@ def test_the_bench_passes_under_verilator(needs_tool: Tool, tmp_path: Path) -> N
     assert "400 layers, 0 errors: PASS" in said.splitlines()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("module", "right", "wrong"), FAULTS, ids=[fault[0] for fault in FAULTS])
 def test_the_bench_finds_a_planted_fault(
     needs_tool: Tool, tmp_path: Path, module: str, right: str, wrong: str

@@ -28,6 +28,7 @@ def test_the_page_has_the_table(pytestconfig: pytest.Config) -> None:
     assert stood == found
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("tools")
 def test_a_core_that_trusts_its_tables_takes_at_most_2_kib_on_a_cortex_m() -> None:
     trusted = {row[0]: int(row[4].replace(",", "")) for row in rows() if row[0].startswith("Cortex-M")}

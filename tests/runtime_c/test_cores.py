@@ -28,7 +28,7 @@ OF_CORES = (
 
 
 @pytest.mark.parametrize("looks", ["TA_HOST_SPIN_US=200u", "TA_HOST_SPIN_US=0"])
-@pytest.mark.parametrize("sanitizer", ["plain", "tsan"])
+@pytest.mark.parametrize("sanitizer", slow_except(["tsan"], ["plain", "tsan"]))
 def test_two_cores_meet_in_every_run(looks: str, sanitizer: str, needs_tool: Tool, tmp_path: Path) -> None:
     """A thread sanitizer sees what each core wrote for the other without a lock."""
     needs_tool("gcc")
@@ -44,6 +44,7 @@ def conforms(lines: list[str], *, skipped: str = "") -> None:
     assert done == [name for name in OF_CORES if name != skipped]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sanitizer", slow_except(["tsan"], sorted(SANITIZERS)))
 def test_workers_conform_as_threads(sanitizer: str, needs_tool: Tool, tmp_path: Path) -> None:
     needs_tool("gcc")
@@ -98,6 +99,7 @@ def board() -> tuple[SoC, Port]:
     return soc, port
 
 
+@pytest.mark.slow
 def test_the_board_of_two_cores_conforms(needs_tool: Tool, tmp_path: Path) -> None:
     """Without `-icount` QEMU executes each core in a thread of its own, so that both compute at once."""
     needs_tool(COMPILER)

@@ -10,6 +10,7 @@ from target_arch.backend.port import Machine
 from target_arch.emit.build.machine import compile_flags, machine_script
 from target_arch.resources import runtime_c
 from target_arch.soc.model import DLDevice, Memory, MemoryMode, Port, SoC, TargetArch
+from tests.slow import slow_except
 from tests.systems import BARE_METAL, COMPILER, EMULATOR, MACHINES
 
 ROOT = runtime_c()
@@ -94,7 +95,7 @@ def board(machine: Machine) -> tuple[SoC, Port]:
     return soc, port
 
 
-@pytest.mark.parametrize("name", sorted(MACHINES))
+@pytest.mark.parametrize("name", slow_except(["mps3-an547"], sorted(MACHINES)))
 def test_port_conforms_and_skips_what_it_lacks(needs_tool: Tool, tmp_path: Path, name: str) -> None:
     needs_tool(COMPILER)
     needs_tool(EMULATOR)
@@ -120,7 +121,7 @@ def test_port_conforms_and_skips_what_it_lacks(needs_tool: Tool, tmp_path: Path,
 
 
 @pytest.mark.parametrize("name", sorted(MACHINES))
-@pytest.mark.parametrize("stray", ["NOWHERE", "CONSTANTS", "DATA", "BEHIND"])
+@pytest.mark.parametrize("stray", slow_except(["DATA"], ["NOWHERE", "CONSTANTS", "DATA", "BEHIND"]))
 def test_a_stray_write_is_caught(needs_tool: Tool, tmp_path: Path, name: str, stray: str) -> None:
     """The memory protection unit lets a kernel write to arenas and the stack alone."""
     done = emulated(needs_tool, tmp_path, name, ("stray.c",), f"-DSTRAY={stray}")

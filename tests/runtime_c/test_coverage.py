@@ -22,6 +22,7 @@ def test_every_file_has_most_of_its_branches_taken(needs_tool: Tool) -> None:
     assert {each.path: each.missing for each in found if each.percent < LEAST} == {}
 
 
+@pytest.mark.slow
 def test_the_host_port_where_systems_fail(needs_tool: Tool, tmp_path: Path) -> None:
     needs_tool("gcc")
     flags = SANITIZERS["asan+ubsan"]

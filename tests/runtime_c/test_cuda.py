@@ -76,6 +76,7 @@ def executable(bundle: Path, needs_tool: Callable[[str], str]) -> Executable:
     return build(bundle)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compiler", slow_except(["gcc"], ["gcc", "clang"]))
 def test_the_port_conforms(
     compiler: str, library: Path, on_cpu: None, tmp_path: Path, needs_tool: Callable[[str], str]
@@ -104,6 +105,7 @@ def test_the_port_conforms(
     assert len(passed) > 10
 
 
+@pytest.mark.slow
 def test_digits_run_as_a_module(bundle: Path, on_cpu: None) -> None:
     found = verify(DIGITS, bundle, count=5)
     assert found.passed, str(found)
@@ -133,6 +135,7 @@ def test_a_failure_names_its_step_and_the_next_process_runs(
     assert run_self_test(executable) is True
 
 
+@pytest.mark.slow
 def test_a_kernel_that_does_not_end_is_a_timeout(
     bundle: Path, on_cpu: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -226,6 +229,7 @@ def test_nvidias_compiler_takes_the_module(bundle: Path, capability: int) -> Non
     compiler.nvrtcDestroyProgram(ctypes.byref(program))
 
 
+@pytest.mark.slow
 def test_several_models_are_one_module(on_cpu: None, tmp_path: Path) -> None:
     models = tuple(
         CompileRequest(model_path=DIGITS, soc=read_soc("orin_like"), port="cuda", name=name) for name in "ab"

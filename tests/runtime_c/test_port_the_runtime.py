@@ -141,6 +141,7 @@ def test_the_clone_runs_the_suite(clone: Path, needs_tool: Callable[[str], str])
     assert any("copies by DMA" in name for name in found["skip"])
 
 
+@pytest.mark.slow
 def test_each_step_makes_fewer_tests_skip(clone: Path, needs_tool: Callable[[str], str]) -> None:
     before = run_suite(clone, needs_tool("gcc"))
     port = clone / "ports" / "mine" / "port_mine.c"

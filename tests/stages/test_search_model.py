@@ -3,6 +3,8 @@
 from random import Random
 from statistics import median
 
+import pytest
+
 from target_arch.plan.model import Model
 from target_arch.soc.model import SoC
 from target_arch.stages.placement.grouping import Grouping
@@ -32,6 +34,7 @@ def ratio(seed: int) -> float:
     return graph.facts.search_makespan / graph.run.makespan
 
 
+@pytest.mark.slow
 def test_the_search_model_is_near_the_replay() -> None:
     found = [ratio(seed) for seed in range(CASES)]
     assert min(found) > LOWEST

@@ -116,6 +116,7 @@ def form(
     return found, compiled(found, folder, needs_tool("gcc"), (), flags)
 
 
+@pytest.mark.slow
 def test_there_are_cases_of_every_sort() -> None:
     passes = [one for case in cases(InstructionSet.GENERIC) for one in case.plan.passes]
     assert len(passes) > IMAGES
@@ -126,6 +127,7 @@ def test_there_are_cases_of_every_sort() -> None:
     assert any(one.output.line_bytes == 1 < one.producers[0].image.line_bytes for one in passes)
 
 
+@pytest.mark.slow
 def test_a_region_computes_what_its_operators_do(form: tuple[tuple[Case, ...], ctypes.CDLL]) -> None:
     found, library = form
     for case in found:

@@ -60,6 +60,7 @@ def layers(draw: st.DrawFn) -> Model:
     return one_operator(kind, "tflite", *operands, (w, bias), **attributes)
 
 
+@pytest.mark.slow
 @given(model=layers())
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_extents_of_one(model: Model, build: Compile) -> None:

@@ -63,6 +63,7 @@ def flash(made: target_arch.Compilation) -> int:
     return sum(pool.bytes for pool in made.pools.value.pools if pool.pool.constant)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("optimize", ["balanced", "size"])
 @pytest.mark.parametrize("soc", slow_except(["mcu_m7"], ["mcu_m7", "mcu_m55", "zynq_edge"]))
 def test_the_bits_are_those_of_bytes(soc: str, optimize: str, tmp_path: Path) -> None:

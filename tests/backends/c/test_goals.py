@@ -86,6 +86,7 @@ def flash(image: ImageEntry | None) -> int:
     return sum(part.linked or 0 for part in image.sections if part.what in FLASH)
 
 
+@pytest.mark.slow
 def test_size_is_smaller_and_equal(shared: Path, tmp_path: Path, needs_tool: Callable[[str], str]) -> None:
     needs_tool(COMPILER)
     needs_tool(EMULATOR)

@@ -55,7 +55,7 @@ def cases() -> list[Case]:
     ]
 
 
-@pytest.mark.parametrize("form", slow_except(["portable", "the best"], NATIVE))
+@pytest.mark.parametrize("form", slow_except(["portable"], NATIVE))
 def test_products_are_those_of_plain_integers(
     form: str, cases: list[Case], tmp_path: Path, needs_tool: Callable[[str], str]
 ) -> None:

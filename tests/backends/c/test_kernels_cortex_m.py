@@ -24,6 +24,7 @@ from tests.backends.c.kernel_cases import (
 )
 from tests.backends.c.kernel_program import FLAGS, NATIVE, Case, mismatches, program
 from tests.backends.c.part_cases import part_cases
+from tests.slow import slow_except
 from tests.systems import COMPILER, EMULATOR, MACHINES
 
 BOARDS = {InstructionSet.ARMV7E_M: "mps2-an500", InstructionSet.ARMV8_1_M: "mps3-an547"}
@@ -60,7 +61,7 @@ def cases(isa: InstructionSet, family: str) -> list[Case]:
     ]
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", slow_except(["parts"], FAMILIES))
 @pytest.mark.parametrize("isa", BOARDS)
 def test_forms_are_those_of_plain_integers(
     isa: InstructionSet, family: str, tmp_path: Path, needs_tool: Callable[[str], str]
@@ -95,7 +96,7 @@ def check(isa: InstructionSet, made: list[Case], folder: Path, needs_tool: Calla
     assert done.stdout.split("\n")[:-1] == ["0"], done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", slow_except(["parts"], FAMILIES))
 @pytest.mark.parametrize("isa", BOARDS)
 def test_portable_forms_read_the_same_layout(
     isa: InstructionSet, family: str, tmp_path: Path, needs_tool: Callable[[str], str]

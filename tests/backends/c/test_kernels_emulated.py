@@ -23,6 +23,7 @@ from tests.backends.c.kernel_cases import (
 )
 from tests.backends.c.kernel_program import FLAGS, Case, program
 from tests.backends.c.part_cases import part_cases, real_part_cases
+from tests.slow import slow_except
 
 ARM, QEMU_ARM = ("aarch64-linux-gnu-gcc",), ("qemu-aarch64", "-cpu", "max")
 RISCV = (
@@ -67,7 +68,7 @@ def has_intrinsics(compiler: tuple[str, ...]) -> bool:
     return b"__riscv_v_intrinsic" in known.stdout
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", slow_except(["NEON"], FORMS))
 def test_forms_are_those_of_plain_integers(
     form: str, cases: list[Case], tmp_path: Path, needs_tool: Callable[[str], str]
 ) -> None:

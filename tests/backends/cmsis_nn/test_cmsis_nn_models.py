@@ -64,6 +64,7 @@ def test_in_the_emulator(shared: Path, tmp_path: Path, needs_tool: Callable[[str
     assert image.differences == ()
 
 
+@pytest.mark.slow
 def test_a_library_left_where_it_is(
     shared: Path, tmp_path: Path, needs_tool: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -100,6 +101,7 @@ def test_cmake_builds_it(shared: Path, tmp_path: Path, needs_tool: Callable[[str
         subprocess.run([cmake, *command], check=True, capture_output=True, env=environment)
 
 
+@pytest.mark.slow
 def test_make_builds_what_is_carried(shared: Path, tmp_path: Path, needs_tool: Callable[[str], str]) -> None:
     write_bundle(made(shared, "ad01_int8").bundle, tmp_path / "bundle")
     make = [needs_tool("make"), "-s", "-C", str(tmp_path / "bundle"), "selftest"]

@@ -304,6 +304,7 @@ def test_help_shows_the_options_of_what_is_selected_alone(
     assert "`target-arch backends` those of every backend" in " ".join(out.split())
 
 
+@pytest.mark.slow
 def test_a_second_cpu_of_its_own_program_is_started(
     capsys: pytest.CaptureFixture[str], needs_tool: Callable[[str], str]
 ) -> None:
@@ -363,6 +364,7 @@ def test_a_failing_hook_is_a_message(
     assert call(capsys, *arguments)[2] == shown
 
 
+@pytest.mark.slow
 def test_a_bundle_of_backends_alone_is_verified(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, needs_tool: Callable[[str], str]
 ) -> None:

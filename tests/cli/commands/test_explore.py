@@ -9,6 +9,7 @@ from target_arch.cli import main
 from tests.explore.spaces import DIGITS, ZYNQ, space_file
 
 
+@pytest.mark.slow
 def test_explore(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = space_file(tmp_path)
     words = ["explore", str(file), "--workers", "1"]

@@ -30,6 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 ARGUMENTS = ("quantize", "tiny.onnx", "--data", "data.npz", "--soc", SOC, "-o", "out.onnx")
 
 
+@pytest.mark.slow
 def test_a_file_that_verifies(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*ARGUMENTS, "--labels", "labels.npy"]) == 0
     out, err = capsys.readouterr()

@@ -93,6 +93,7 @@ def test_bundles(bundle: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
     assert compared["moved"]
 
 
+@pytest.mark.slow
 def test_runs(bundle: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert printed(capsys, "run", bundle, "--times")["times"]["steps"]
     assert printed(capsys, "run", bundle, "-o", str(tmp_path))

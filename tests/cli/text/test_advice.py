@@ -84,6 +84,7 @@ def messages(tree: ast.Module) -> Iterator[ast.Constant]:
                 yield node
 
 
+@pytest.mark.slow
 def test_no_message_below_the_command_line_names_its_options() -> None:
     found = [
         f"{path.relative_to(ROOT)}:{node.lineno}: {node.value}"
@@ -94,6 +95,7 @@ def test_no_message_below_the_command_line_names_its_options() -> None:
     assert not found, "\n".join(found)
 
 
+@pytest.mark.slow
 def test_options_in_hints_exist() -> None:
     named = {
         str(node.args[0].value)

@@ -16,6 +16,7 @@ from conformance.tflite_signal import CASES, LIBRARIES, digest, drawn, library, 
 from target_arch.relax.importer import import_model
 from target_arch.run.references.tflite_facts import needs_tflite_micro
 from tests.relax.readers.tflite_operators.refusals import reasons
+from tests.slow import slow_except
 
 DIGESTS = {
     "CIRCULAR_BUFFER": "0db539bcb08d7ca9",
@@ -39,7 +40,7 @@ DIGESTS = {
 """Of tflite-micro 0.dev20261023182759, by `python -m conformance.tflite_signal --digests`."""
 
 
-@pytest.mark.parametrize("code", CASES)
+@pytest.mark.parametrize("code", slow_except(sorted(CASES)[::4], CASES))
 def test_answers_are_bit_equal(code: str, tmp_path: Path, needs_tool: Callable[[str], str]) -> None:
     needs_tool("gcc")
     model, frames = drawn(code, 0)

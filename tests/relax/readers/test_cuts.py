@@ -78,6 +78,7 @@ def test_a_tensor_of_which_no_type_follows_is_no_input(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_tflite_model_from_a_layer_to_a_layer(shared: Path, tmp_path: Path) -> None:
     names = verified(
         shared / "models" / "kws_int8.tflite",

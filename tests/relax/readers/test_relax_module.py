@@ -79,6 +79,7 @@ def test_two_outputs_by_their_names(tmp_path: Path) -> None:
     assert [one.name for one in made.manifest.models[0].outputs] == ["low", "high"]
 
 
+@pytest.mark.slow
 def test_an_open_extent(tmp_path: Path) -> None:
     made = target_arch.compile(Open, "mcu_m7", batch=3)
     assert made.manifest.models[0].inputs[0].shape == (3, 4)
@@ -92,6 +93,7 @@ def test_an_open_extent(tmp_path: Path) -> None:
         target_arch.compile(Open, "mcu_m7", input_shapes={"y": (3, 4)})
 
 
+@pytest.mark.slow
 def test_a_module_of_tvms_frontend(tmp_path: Path) -> None:
     module, params = relax.frontend.detach_params(from_onnx(onnx.load(DIGITS), keep_params_in_input=True))
     made = target_arch.compile((module, params), "mcu_m7")

@@ -125,6 +125,7 @@ def refusal(module: Any, **options: Any) -> str:
     return str(fault.value).partition("model.relax: ")[2] or str(fault.value)
 
 
+@pytest.mark.slow
 def test_hints_are_rules(tmp_path: Path) -> None:
     """A convolution that costs less elsewhere is where its author wants it, and the next operator, too."""
     model = (Hints, {"weight": WEIGHT})

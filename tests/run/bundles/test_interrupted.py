@@ -19,6 +19,7 @@ from target_arch.run.bundles.contents import JOURNAL
 from target_arch.run.bundles.lock import locked
 from target_arch.run.executables import executable, objects
 from tests.run.bundles.folders import contents, put, two_bundles
+from tests.slow import slow_except
 
 Bundles = tuple[BundleFiles, BundleFiles]
 
@@ -133,7 +134,7 @@ def require_repaired(out: Path, bundle: BundleFiles, theirs: dict[str, bytes]) -
     assert [path.name for path in out.parent.iterdir()] == [out.name]
 
 
-@pytest.mark.parametrize("theirs", [BESIDE, THEIRS])
+@pytest.mark.parametrize("theirs", slow_except([THEIRS], [BESIDE, THEIRS]))
 def test_a_death_at_any_point(
     bundles: Bundles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, theirs: dict[str, bytes]
 ) -> None:

@@ -21,6 +21,7 @@ from tests.systems import NULL
 
 FRAMES = tuple(bytes((frame * 29 + index * 7) & 0xFF for index in range(8)) for frame in range(6))
 ANSWERS = tuple(tiny_plans.expected(frame) for frame in FRAMES)
+SANITIZERS = [(), ("address", "undefined"), ("thread",)]
 PLANS = {"host": tiny_plans.on_host, "dsp": tiny_plans.on_dsp}
 
 Tool = Callable[[str], str]
@@ -38,7 +39,9 @@ def dsp(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("plan", sorted(PLANS))
 @pytest.mark.parametrize("cc", slow_except(["gcc"], ["gcc", "clang"]))
-@pytest.mark.parametrize("sanitize", [(), ("address", "undefined"), ("thread",)], ids="-".join)
+@pytest.mark.parametrize(
+    "sanitize", slow_except([()], [(), ("address", "undefined"), ("thread",)]), ids="-".join
+)
 def test_builds_and_runs(
     tmp_path: Path, needs_tool: Tool, plan: str, cc: str, sanitize: tuple[str, ...]
 ) -> None:

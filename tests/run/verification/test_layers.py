@@ -40,6 +40,7 @@ def layers(made: CompiledModel, model: Path, bundle: Path) -> Layers:
     return verify_layers(made, reference_for(model), bundle, count=3, seed=0)
 
 
+@pytest.mark.slow
 def test_every_operator_of_a_right_bundle(made: CompiledModel, model: Path, bundle: Path) -> None:
     found = layers(made, model, bundle)
     assert found.passed, str(found)

@@ -291,6 +291,7 @@ def test_any_lines_may_be_missing(numbers: set[int]) -> None:
     outcome("\n".join(line for number, line in enumerate(LINES) if number not in numbers))
 
 
+@pytest.mark.slow
 @given(st.integers(0, len(DUO)), st.integers(0, 12), st.text(max_size=8))
 @settings(deadline=None, max_examples=200)
 def test_any_text_is_judged(start: int, length: int, inserted: str) -> None:

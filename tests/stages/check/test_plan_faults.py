@@ -3,6 +3,7 @@
 from collections import Counter
 from random import Random
 
+import pytest
 from attrs import evolve
 
 from target_arch.plan.steps import Copy, Dispatch, Wait
@@ -16,6 +17,7 @@ PLANS = (4, 8, 14, 16, 22)
 """Of small graphs, with up to two states."""
 
 
+@pytest.mark.slow
 def test_nothing_wrong_is_accepted_of_every_kind() -> None:
     total: Counter[tuple[str, Verdict]] = Counter()
     for number in PLANS:

@@ -3,6 +3,7 @@
 What is right stays without a fault (`tests/stages/lowering/test_ladder.py` runs such plans in a simulator).
 """
 
+import pytest
 from attrs import evolve
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -188,6 +189,7 @@ def test_an_observer_that_sees_something_else(found: tuple[Lowered, SoC], data: 
     assert "not-observed" in rules(result, soc, evolve(result.steps, steps=steps))
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(RESULTS, st.data())
 def test_another_pool(found: tuple[Lowered, SoC], data: st.DataObject) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
+import pytest
 from attrs import evolve
 
 from target_arch.plan.frames import FramePipeline
@@ -190,6 +191,7 @@ def test_frames_of_a_host(golden: GoldenCheck) -> None:
     golden("frames_of_a_host", text(HOST, faults_on_a_host()))
 
 
+@pytest.mark.slow
 def test_two_frames_in_flight(golden: GoldenCheck) -> None:
     golden("two_frames", text(TWO, faults_of_two()))
 

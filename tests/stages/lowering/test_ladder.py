@@ -53,6 +53,7 @@ def models(draw: st.DrawFn) -> Model:
     return chips.model(*rows, inputs={"x": 512, "y": 512}, weights=64)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(models(), st.sampled_from((chips.EDGE, chips.quad())), st.sampled_from((1, 2, 4)), st.integers(0, 9))
 def test_simulated_runs_equal_the_reference(model: Model, soc: SoC, tiles: int, seed: int) -> None:
@@ -68,6 +69,7 @@ def test_simulated_runs_equal_the_reference(model: Model, soc: SoC, tiles: int, 
         assert Simulator(result.steps, result.plan, model, late, seed).run(inputs) == expected
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(models(), st.sampled_from((chips.EDGE, chips.quad())), st.sampled_from((1, 2)))
 def test_no_copy_is_redundant(model: Model, soc: SoC, tiles: int) -> None:

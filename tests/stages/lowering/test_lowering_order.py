@@ -82,6 +82,7 @@ def test_an_unknown_phase() -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_order_does_not_depend_on_the_seed_of_hashes() -> None:
     script = (
         "from tests.stages.lowering.test_lowering_order import *\n"

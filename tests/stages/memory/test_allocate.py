@@ -81,6 +81,7 @@ def buffers(draw: st.DrawFn) -> tuple[Buffer, ...]:
     return tuple(rows)
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(buffers(), st.sampled_from(sorted(ALGORITHMS)))
 def test_every_algorithm_yields_valid_plans(rows: tuple[Buffer, ...], algorithm: str) -> None:

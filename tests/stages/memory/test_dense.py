@@ -4,6 +4,8 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
 
+import pytest
+
 from target_arch.backend.planner import Algorithm
 from target_arch.plan.memory import Buffer
 from target_arch.plan.partitions import Partition, PartitionGraph
@@ -54,6 +56,7 @@ def lines(work: Callable[[], object]) -> int:
     return count
 
 
+@pytest.mark.slow
 def test_effort_grows_with_the_edges() -> None:
     def effort(operators: int, reads: int) -> int:
         graph = dense(operators, reads, 16, ("conv", "npu", "host"))
@@ -75,6 +78,7 @@ def test_rules_answer_for_many_operators_that_did_not_fit() -> None:
     assert effort(800) < 2.1 * effort(400)
 
 
+@pytest.mark.slow
 def test_many_tensors_leave_a_full_memory_at_a_time() -> None:
     plans = 0
 

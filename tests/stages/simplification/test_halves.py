@@ -10,6 +10,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import target_arch
 from target_arch.pipeline import preparation
+from tests.slow import slow_except
 
 RANDOM = np.random.default_rng(5)
 KERNELS = {
@@ -65,7 +66,7 @@ LAYERS = {
 }
 
 
-@pytest.mark.parametrize("name", LAYERS)
+@pytest.mark.parametrize("name", slow_except(list(LAYERS)[:1], LAYERS))
 def test_the_bits_are_those_of_wide_weights(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

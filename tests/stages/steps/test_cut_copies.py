@@ -42,6 +42,7 @@ def work_of(model: Model, soc: SoC, tiles: int, rules: Rules) -> PartialLowering
 WISHES = {"conv": "conv", "dense": "npu", "soft": "dsp", "add": "dsp"}
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(models(), st.sampled_from((2, 4)), st.sampled_from((0.0, 1e-8)), st.integers(0, 9))
 def test_pieces_carry_the_same_bytes_and_no_run_is_slower(

@@ -79,6 +79,7 @@ def simulated(result: Lowered, soc: SoC) -> float:
     return now
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(models(), SOCS, st.sampled_from((1, 2, 4)))
 def test_the_run_takes_what_its_steps_take(model: Model, soc: SoC, tiles: int) -> None:
@@ -89,6 +90,7 @@ def test_the_run_takes_what_its_steps_take(model: Model, soc: SoC, tiles: int) -
     assert found.bound <= found.makespan <= found.alone
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(models(), SOCS, st.sampled_from((1, 2)), st.integers(0, 99))
 def test_whatever_keeps_the_dependences_is_right(model: Model, soc: SoC, tiles: int, seed: int) -> None:
@@ -197,6 +199,7 @@ def test_the_order_of_the_program_stays_where_an_overlap_does_not_fit(arena: Are
     assert found.execution.makespan == found.execution.alone
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(models(), SOCS, st.integers(2, 8))
 def test_more_at_the_same_time_never_takes_more_than_there_is(model: Model, soc: SoC, kib: int) -> None:

@@ -360,6 +360,7 @@ def detector(layout: str) -> Any:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", ["ssd", "yolo"])
 def test_a_detector(tmp_path: Path, layout: str) -> None:
     path = tmp_path / f"{layout}.onnx"

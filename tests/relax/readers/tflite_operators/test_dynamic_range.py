@@ -190,6 +190,7 @@ def test_layers_are_as_litert_computes_them(tmp_path: Path, needs_tool: Callable
     equals_litert(layers, tmp_path)
 
 
+@pytest.mark.slow
 def test_products_of_matrices_are_as_litert_computes_them(
     tmp_path: Path, needs_tool: Callable[[str], str]
 ) -> None:
@@ -219,6 +220,7 @@ def test_lstms_are_as_litert_computes_them(tmp_path: Path, needs_tool: Callable[
     equals_litert(layers, tmp_path)
 
 
+@pytest.mark.slow
 def test_rnns_are_equal_to_litert(tmp_path: Path, needs_tool: Callable[[str], str]) -> None:
     """Every bit: also where hidden values reach both ends, and a zero point is halfway of two integers."""
     needs_tool("gcc")

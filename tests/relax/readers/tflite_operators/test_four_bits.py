@@ -45,6 +45,7 @@ def check(code: str, dtype: str, folder: Path) -> None:
         ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "dtype"), [("FULLY_CONNECTED", "int8"), ("FULLY_CONNECTED", "int16"), ("CONV_2D", "int8")]
 )

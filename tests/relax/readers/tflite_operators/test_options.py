@@ -14,6 +14,7 @@ from conformance.tflite_cases import UNIT
 from conformance.tflite_files import TfliteFile
 from conformance.tflite_operators import EQUAL, Variant, outcomes, reference, run_once
 from tests.relax.readers.tflite_operators.refusals import reasons
+from tests.slow import slow_except
 
 TANH = schema.ActivationFunctionType.TANH
 FLOAT, INT8 = (None, 0), (0.1, 3)
@@ -27,7 +28,7 @@ def softmax(beta: float) -> TfliteFile:
     return file
 
 
-@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "float32"])
+@pytest.mark.parametrize("dtype", slow_except(["int8"], ["int8", "uint8", "int16", "float32"]))
 def test_options_are_not_dropped(dtype: str, tmp_path: Path, needs_tool: Callable[[str], str]) -> None:
     """Factors of `SOFTMAX` and the approximation of `GELU`, some of each."""
     needs_tool("gcc")

@@ -24,6 +24,7 @@ from target_arch.run.references.litert import litert
 from target_arch.soc.files.soc_file import read_soc
 from tests.relax.emulate import evaluate
 from tests.relax.readers.tflite_operators.refusals import reasons
+from tests.slow import slow_except
 
 SAMPLE = {
     "int8": (
@@ -97,7 +98,7 @@ SAMPLE = {
 }
 
 
-@pytest.mark.parametrize("dtype", SAMPLE)
+@pytest.mark.parametrize("dtype", slow_except(["int16"], SAMPLE))
 def test_operators_are_bit_equal(dtype: str, tmp_path: Path, needs_tool: Callable[[str], str]) -> None:
     needs_tool("gcc")
     variants = [Variant(code=code, dtype=dtype, seed=7) for code in SAMPLE[dtype]]
@@ -144,6 +145,7 @@ ROUNDED = (
 """Random models in which rounding in another place gives other values."""
 
 
+@pytest.mark.slow
 def test_rounding_that_few_models_show(tmp_path: Path, needs_tool: Callable[[str], str]) -> None:
     needs_tool("gcc")
     variants = [Variant(code=code, dtype=dtype, seed=seed) for code, dtype, seed in ROUNDED]

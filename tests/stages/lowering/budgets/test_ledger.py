@@ -143,6 +143,7 @@ def models(draw: st.DrawFn) -> Model:
 POLICIES = st.sampled_from(("c-first", "program"))
 
 
+@pytest.mark.slow
 @settings(max_examples=10, deadline=None)
 @given(models(), POLICIES)
 def test_what_is_guaranteed_always_plans(model: Model, policy: str) -> None:

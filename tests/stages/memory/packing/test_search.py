@@ -47,6 +47,7 @@ def test_instances_of_the_minimalloc_paper(name: str) -> None:
     assert peak(rows, plan) <= CAPACITY
 
 
+@pytest.mark.slow
 def test_the_instance_that_needs_what_failures_teach() -> None:
     """Without it, no order comes within 2 % of the capacity in twenty times as many nodes."""
     if cores.compiled() is None:

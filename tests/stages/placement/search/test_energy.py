@@ -3,6 +3,7 @@
 from itertools import product
 from random import Random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -38,6 +39,7 @@ def random_jobs(seed: int) -> tuple[Jobs, tuple[tuple[int | None, ...], ...]]:
     return jobs, tuple(tuple(random.randint(0, 90) for _ in range(2)) for _ in range(count))
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10**6), st.integers(0, 100))
 def test_the_least_energy_in_time_is_found_and_not_below_the_bound(seed: int, percent: int) -> None:

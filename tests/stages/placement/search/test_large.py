@@ -6,6 +6,7 @@ from target_arch.stages.placement.place import place
 from tests.stages import chips
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("operators", "reads"), [(2_100, 8), pytest.param(10_000, 100, marks=pytest.mark.long)]
 )

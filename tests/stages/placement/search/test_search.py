@@ -57,6 +57,7 @@ def check(problem: Jobs, found: JobSchedule) -> None:
     assert found.makespan == max(found.ends, default=0)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(
     st.integers(1, 9),
@@ -80,6 +81,7 @@ def test_never_worse_than_its_peers_and_never_below_the_bound(
     assert found.bound <= found.schedule.makespan
 
 
+@pytest.mark.slow
 def test_the_same_again() -> None:
     one, two = (search(ListScheduler(jobs(20, 3))) for _ in range(2))
     assert one is not None

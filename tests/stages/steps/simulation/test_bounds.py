@@ -143,6 +143,7 @@ def work_of(model: Model, soc: SoC, tiles: int = 0, rules: Rules | None = None) 
     return PartialLowering(setting=chips.setting(soc), graph=graph, kernels=kernels)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(models(), socs(), st.integers(0, 99))
 def test_no_order_with_the_same_flow_is_below_the_bound(model: Model, soc: SoC, seed: int) -> None:
@@ -156,6 +157,7 @@ def test_no_order_with_the_same_flow_is_below_the_bound(model: Model, soc: SoC, 
         assert replay(steps, times, soc.host.name).makespan * PICO >= bound - 1
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(models(), socs(), st.sampled_from((2, 4, 8)), st.integers(0, 99))
 def test_no_order_of_tiles_is_below_the_bound(model: Model, soc: SoC, tiles: int, seed: int) -> None:

@@ -78,6 +78,7 @@ def test_equal_instances_share_alike_and_unequal_ones_by_their_speed() -> None:
     assert divided(both) == pytest.approx(273 * micro, abs=1)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(models(), socs(), st.sampled_from((0, 2, 4)), st.integers(0, 99))
 def test_no_run_is_below_the_bound(model: Model, soc: SoC, tiles: int, seed: int) -> None:

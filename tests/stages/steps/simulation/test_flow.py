@@ -1,5 +1,6 @@
 """Which step reads what which step wrote, byte by byte."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -32,6 +33,7 @@ def places(part: Slice) -> list[tuple[str, int]]:
     return [(part.of, start + byte) for start in starts for byte in range(part.row_bytes)]
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.lists(copies(), max_size=12))
 def test_data_flows_from_the_last_writer_of_each_byte(steps: list[Copy]) -> None:
