@@ -30,7 +30,7 @@ def right(compiled: Compile, tmp_path_factory: pytest.TempPathFactory) -> tuple[
 
 @pytest.mark.parametrize("soc", slow_except(["quad_conv"], ["zynq_edge", "quad_conv"]))
 @pytest.mark.parametrize("sanitize", [("address", "undefined"), ("thread",)], ids="+".join)
-@pytest.mark.parametrize("compiler", slow_except(["gcc"], ["gcc", "clang"]))
+@pytest.mark.parametrize("compiler", slow_except(["gcc"], ["gcc", "clang"], by_hand=["clang"]))
 def test_sanitizers_find_nothing(
     compiled: Compile,
     right: tuple[bytes, ...],

@@ -14,6 +14,7 @@ from target_arch.stages.division.choose import LowerGraph
 from target_arch.stages.division.graphs import DividedGraphs
 from target_arch.stages.division.shares import Divisible, divisible
 from target_arch.stages.errors import DoesNotFitError, PlacementError, StepError
+from tests.slow import slow_except
 
 NETS = 20
 CHIPS = (0, 7, 11, 14, 20, 22)
@@ -51,8 +52,7 @@ class RandomDivision:
         return found
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("number", CHIPS)
+@pytest.mark.parametrize("number", slow_except((), CHIPS, by_hand=CHIPS[2:]))
 def test_every_division_keeps_the_results(
     number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

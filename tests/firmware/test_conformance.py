@@ -65,7 +65,7 @@ def firmware_of(core: str, folder: Path) -> FirmwareImage:
     [
         ("hexagon", "plain"),
         pytest.param("hexagon", "asan+ubsan", marks=pytest.mark.slow),
-        pytest.param("hexagon", "tsan", marks=pytest.mark.slow),
+        pytest.param("hexagon", "tsan", marks=pytest.mark.long),
         pytest.param("riscv64", "plain", marks=pytest.mark.slow),
         pytest.param("aarch64", "plain", marks=pytest.mark.slow),
     ],

@@ -55,7 +55,7 @@ def images(compiled: Compile, core_tools: Tools, tmp_path_factory: pytest.TempPa
     return one
 
 
-@pytest.mark.parametrize("core", slow_except(["hexagon"], EACH))
+@pytest.mark.parametrize("core", slow_except(["hexagon"], sorted(CORES)))
 def test_the_loader_takes_the_image_and_refuses_everything_wrong_with_it(
     images: Images, needs_tool: Callable[[str], str], tmp_path: Path, core: str
 ) -> None:

@@ -62,7 +62,7 @@ def test_the_bench_passes_under_icarus(needs_tool: Tool, tmp_path: Path, paramet
     assert said.splitlines()[-1] == "4 layers, 0 errors: PASS"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_bench_passes_under_verilator(needs_tool: Tool, tmp_path: Path) -> None:
     needs_tool("make")
     command = [needs_tool("verilator"), "--binary", "--timing", "-Wall", "--timescale", "1ns/1ps"]
