@@ -11,7 +11,8 @@
     python -m benchmarks.explore killed        workers are killed every few seconds, and the run once
     python -m benchmarks.explore many          200 workers of Dask whose compilation is a sleep
 
-`--points` is the size. Needs the models in `../shared/models`. Rates are of processor time, on one core.
+`--points` is the size. Needs the models in `../shared/models`. Rates are of processor time, on one core. `tiny` takes
+about 40 minutes of it; with `--store FILE` it keeps its points, and goes on where it was ended.
 """
 
 import argparse
@@ -24,6 +25,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 from attrs import evolve
@@ -202,9 +204,10 @@ price = "{EDGE_PRICE}"
 """
 
 
-def tiny(count: int) -> None:
+def tiny(count: int, file: Path | None = None) -> None:
     """The space of 5,120 points, or as many of them as a search by samples chooses; then the quickest of the
-    front with verified C, and its predicted runs beside those with the cycles that commands take in RTL.
+    front with verified C, and its predicted runs beside those with the cycles that commands take in RTL. The
+    points are kept in the file, if there is one.
     """
     models = "".join(f'[model.{name}]\nfile = "{MODELS / name}.tflite"\n' for name in TINY)
     head = 'schema = 1\nsoc = "zynq_edge"\nminimize = ["latency", "price"]\n'
@@ -212,7 +215,8 @@ def tiny(count: int) -> None:
         folder = Path(name)
         chips = parse_space(head + models + TINY_SPACE, str(folder / "tiny.toml"))
         with LocalWorkers[str](len(os.sched_getaffinity(0))) as processes:
-            search = SpaceSearch(chips, processes, program_digest(()))
+            store = Store(file) if file else None
+            search = SpaceSearch(chips, processes, program_digest(()), store)
             made = search.whole() if count >= chips.size else sampled(search, count)
         print(summary_text(made))
         best = made.front[0]
@@ -385,8 +389,10 @@ def main() -> int:
     )
     parser.add_argument("part", nargs="?", choices=(*PARTS, "all"), default="all")
     parser.add_argument("--points", type=int, help="how many points (default: 60, or those of the part)")
+    parser.add_argument("--store", type=Path, help="where `tiny` keeps its points")
     options = parser.parse_args()
-    for name, part in PARTS.items():
+    parts = {**PARTS, "tiny": partial(tiny, file=options.store)}
+    for name, part in parts.items():
         if options.part in (name, "all"):
             part(options.points or SIZE.get(name, 60))
     return 0

@@ -129,6 +129,8 @@ first that fits counts."""
 SUFFIXES = (".onnx", ".tflite")
 FRAMES = 3
 SECONDS = 15.0
+BYTECODE = Path(tempfile.gettempdir()) / "real_models_bytecode"
+"""Where Python keeps what it compiles from source, as an installed package has it: it is no time of a model."""
 PATIENCE = 300.0
 """Seconds after which a command for one model is ended."""
 ENOUGH = 0.75
@@ -256,7 +258,8 @@ def _compiled(path: Path, flags: Sequence[str], folder: Path) -> "subprocess.Com
 def _run(*arguments: str) -> "subprocess.CompletedProcess[str]":
     timed = "import os, sys; from target_arch.cli.main import main; code = main(); t = os.times(); "
     timed += "print(f'seconds {sum(t[:4])}', file=sys.stderr); sys.exit(code)"
-    environment = {**os.environ, "NO_COLOR": "1"}
+    environment = {**os.environ, "NO_COLOR": "1", "PYTHONPYCACHEPREFIX": str(BYTECODE)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     command = [sys.executable, "-c", timed, *arguments]
     try:
         return subprocess.run(

@@ -114,7 +114,7 @@ class _Search:
         self.tried = {base.precisions: base}
         problem = self._problem(base, limits)
         keeping = self._keeping(problem, limits)
-        keeping += [candidate for candidate in own.values() if candidate.price.keeps(limits)]
+        keeping += [each for each in (*own.values(), *self._uniform()) if each.price.keeps(limits)]
         if not keeping:
             raise self._refusal(problem, limits)
         ours = best_scored(keeping, lambda candidate: self._score(candidate.content))
@@ -122,6 +122,14 @@ class _Search:
 
     def _all(self, precision: Precision) -> Precisions:
         return tuple(precision for _ in self.model.layers)
+
+    def _uniform(self) -> Iterator[_Candidate]:
+        """The model in each precision that all layers have: what the library makes of it as a whole, which
+        the result is never behind.
+        """
+        for precision in Precision:
+            if all(precision in layer.choices for layer in self.model.layers):
+                yield self._candidate(self._all(precision), self.setting)
 
     def _narrower(self, whole: _Candidate) -> _Candidate:
         """The model for which the chip has room where it has none for all of it in int8."""

@@ -160,3 +160,15 @@ def test_the_same_data_gives_the_same_bytes(tmp_path: Path) -> None:
     assert first.content == second.content
     assert first.to_json() == second.to_json()
     assert str(first) == str(second)
+
+
+@pytest.mark.slow
+def test_what_the_library_makes_of_the_whole_model_is_a_candidate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without any choice by layer, weights of 4 bits in all of them meet what int8 does not."""
+    monkeypatch.setattr(search._Search, "_keeping", lambda *_: [])
+    int8 = quantize_to_fit(request(tmp_path)).rows[1].price.outcome.bytes["flash"]
+    result = quantize_to_fit(request(tmp_path, f"flash={int8 - 1}B"))
+    assert result.chosen.keeps
+    assert len({each.precision for each in result.layers}) == 1

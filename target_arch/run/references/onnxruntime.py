@@ -64,15 +64,14 @@ def ort(
         content = parsed.SerializeToString()
     elif whole is not None:
         content = whole
-    sessions = _sessions(model, content)
-    names = [value.name for value in sessions[0].get_inputs()]
     quantized = any("Linear" in node.op_type for node in graph.node)
+    sessions = _sessions(model, content, optimized=quantized)
+    names = [value.name for value in sessions[0].get_inputs()]
 
     def answer(frame: Frame) -> tuple[Frame, ...]:
         feed = dict(zip(names, frame, strict=True))
-        used = sessions if quantized else sessions[:1]
         try:
-            return tuple(tuple(session.run(None, feed)) for session in used)
+            return tuple(tuple(session.run(None, feed)) for session in sessions)
         except _failures() as error:
             raise cannot_run(model, "onnxruntime", error) from error
 
@@ -186,7 +185,7 @@ _FATAL = 4
 """Severity of what onnxruntime logs itself: whatever it refuses is an exception, too."""
 
 
-def _sessions(model: Path, content: bytes, *, optimized: bool = True) -> list[Any]:
+def _sessions(model: Path, content: bytes, *, optimized: bool) -> list[Any]:
     """Without graph optimizations, then, if `optimized`, with all of them; one thread each, so that sums have
     one order.
     """

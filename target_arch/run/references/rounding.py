@@ -25,6 +25,8 @@ STEPS_TIMES = 2
 """The same for steps, where few operators have a tie at all."""
 _DRAWS = 4
 """So many draws at least: few frames are drawn several times."""
+_FAR = 10
+"""One draw is enough where the outputs move by so many times less than what is allowed anyway."""
 ROUNDING_RULE = f"{FLOAT_RULE}, or {TIMES} times what its output moves by as inputs change in the last digit"
 STEPS_RULE = (
     f"plus {STEPS_TIMES} times what its output moves by as one in a thousand inputs changes by a step, "
@@ -42,7 +44,7 @@ def limits(reference: Reference, frames: Sequence[Frame], answers: Sequence[Fram
     that the `answers` to the frames move by, where that is more. Integers move by nothing: which of two is
     the largest is no matter of rounding.
     """
-    moved = _moved(reference, frames, answers, _neighbours)
+    moved = _moved(reference, frames, answers, _neighbours, reference.allowed / TIMES / _FAR)
     floats = [value.dtype.kind == "f" for value in answers[0]]
     return tuple(
         max(reference.allowed, TIMES * each if real else 0.0)
@@ -58,19 +60,27 @@ def step_limits(reference: Reference, frames: Sequence[Frame], answers: Sequence
 
 
 def _moved(
-    reference: Reference, frames: Sequence[Frame], answers: Sequence[Frame], nudge: _Nudge
+    reference: Reference,
+    frames: Sequence[Frame],
+    answers: Sequence[Frame],
+    nudge: _Nudge,
+    little: float = -np.inf,
 ) -> tuple[float, ...]:
-    """The largest finite distance that each output moves by as the inputs are changed, in units."""
-    apart = []
+    """The largest finite distance that each output moves by as the inputs are changed, in units. Frames are
+    not drawn again where no output moves by more than `little`.
+    """
+    apart: list[list[float]] = []
     for draw in range(max(1, -(-_DRAWS // max(len(frames), 1)))):
         reference.reset()
         for number, (frame, theirs) in enumerate(zip(frames, answers, strict=True)):
             nudged = _nudged(reference, frame, (draw, number), nudge)
             other = _other(reference, frame, nudged, (draw + number) % _DRAWS)
-            apart.append([_apart(a, b) for a, b in zip(theirs, other, strict=True)])
-    return tuple(
-        max(each) / unit for each, unit in zip(zip(*apart, strict=True), reference.units, strict=True)
-    )
+            apart.append(
+                [_apart(a, b) / u for a, b, u in zip(theirs, other, reference.units, strict=True)]
+            )
+        if max(map(max, apart)) <= little:
+            break
+    return tuple(map(max, zip(*apart, strict=True)))
 
 
 def _other(reference: Reference, frame: Frame, nudged: Frame, seed: int) -> Frame:

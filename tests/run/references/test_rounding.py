@@ -72,6 +72,19 @@ def test_limits_are_the_same_each_time() -> None:
     assert limits(REFERENCE, FRAMES, firsts) == limits(REFERENCE, FRAMES, firsts)
 
 
+def test_what_hardly_moves_is_drawn_once() -> None:
+    asked: list[Frame] = []
+
+    def flat(frame: Frame) -> tuple[Frame, ...]:
+        asked.append(frame)
+        return ((frame[0] * np.float32(0.5),),)
+
+    frames = FRAMES[:1]
+    answers = [flat(frame)[0] for frame in frames]
+    assert limits(evolve(REFERENCE, answer=flat, units=(1.0,)), frames, answers) == (FLOAT_TOLERANCE,)
+    assert len(asked) == 2
+
+
 def test_the_plain_rule_comes_first() -> None:
     found = verified(0.00005, 0.00005, 0)
     assert (found.passed, found.rule, found.allowed) == (True, FLOAT_RULE, FLOAT_TOLERANCE)
