@@ -25,8 +25,8 @@ STEPS_TIMES = 2
 """The same for steps, where few operators have a tie at all."""
 _DRAWS = 4
 """So many draws at least: few frames are drawn several times."""
-_FAR = 10
-"""One draw is enough where the outputs move by so many times less than what is allowed anyway."""
+_FAR = 2
+"""One draw is enough where the plain rule alone allows every element so many times what `TIMES` gives it."""
 ROUNDING_RULE = f"{FLOAT_RULE}, or {TIMES} times what its output moves by as inputs change in the last digit"
 STEPS_RULE = (
     f"plus {STEPS_TIMES} times what its output moves by as one in a thousand inputs changes by a step, "
@@ -37,6 +37,7 @@ _LEAST_BYTES = 4
 _SHARE = 1000
 
 _Nudge = Callable[[Array, Input, np.random.Generator], Array]
+_Enough = Callable[[Reference, Frame, Frame], bool]
 
 
 def limits(reference: Reference, frames: Sequence[Frame], answers: Sequence[Frame]) -> tuple[float, ...]:
@@ -44,7 +45,7 @@ def limits(reference: Reference, frames: Sequence[Frame], answers: Sequence[Fram
     that the `answers` to the frames move by, where that is more. Integers move by nothing: which of two is
     the largest is no matter of rounding.
     """
-    moved = _moved(reference, frames, answers, _neighbours, reference.allowed / TIMES / _FAR)
+    moved = _moved(reference, frames, answers, _neighbours, _hardly)
     floats = [value.dtype.kind == "f" for value in answers[0]]
     return tuple(
         max(reference.allowed, TIMES * each if real else 0.0)
@@ -56,7 +57,7 @@ def step_limits(reference: Reference, frames: Sequence[Frame], answers: Sequence
     """The distance that rounding may add for each output of a quantized model, in units: `STEPS_TIMES` times
     that by which the `answers` to the frames move.
     """
-    return tuple(STEPS_TIMES * each for each in _moved(reference, frames, answers, _stepped))
+    return tuple(STEPS_TIMES * each for each in _moved(reference, frames, answers, _stepped, _never))
 
 
 def _moved(
@@ -64,12 +65,13 @@ def _moved(
     frames: Sequence[Frame],
     answers: Sequence[Frame],
     nudge: _Nudge,
-    little: float = -np.inf,
+    enough: _Enough,
 ) -> tuple[float, ...]:
     """The largest finite distance that each output moves by as the inputs are changed, in units. Frames are
-    not drawn again where no output moves by more than `little`.
+    not drawn again where each draw of them was `enough`.
     """
     apart: list[list[float]] = []
+    settled = True
     for draw in range(max(1, -(-_DRAWS // max(len(frames), 1)))):
         reference.reset()
         for number, (frame, theirs) in enumerate(zip(frames, answers, strict=True)):
@@ -78,9 +80,23 @@ def _moved(
             apart.append(
                 [_apart(a, b) / u for a, b, u in zip(theirs, other, reference.units, strict=True)]
             )
-        if max(map(max, apart)) <= little:
+            settled = settled and enough(reference, theirs, other)
+        if settled:
             break
     return tuple(map(max, zip(*apart, strict=True)))
+
+
+def _hardly(reference: Reference, theirs: Frame, other: Frame) -> bool:
+    """Whether the plain rule alone allows every element much more than it moved by."""
+    return all(
+        bool(np.all(TIMES * _FAR * differences(a, b) <= reference.allowed * unit + reference.relative * abs(a)))
+        for a, b, unit in zip(theirs, other, reference.units, strict=True)
+    )
+
+
+def _never(reference: Reference, theirs: Frame, other: Frame) -> bool:
+    """Ties are rare: none of them in one draw says nothing of others."""
+    return False
 
 
 def _other(reference: Reference, frame: Frame, nudged: Frame, seed: int) -> Frame:
