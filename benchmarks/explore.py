@@ -11,8 +11,8 @@
     python -m benchmarks.explore killed        workers are killed every few seconds, and the run once
     python -m benchmarks.explore many          200 workers of Dask whose compilation is a sleep
 
-`--points` is the size. Needs the models in `../shared/models`. Rates are of processor time, on one core. `tiny` takes
-about 40 minutes of it; with `--store FILE` it keeps its points, and goes on where it was ended.
+`--points` is the size. Needs the models in `../shared/models`. Rates are of processor time, on one core.
+`tiny` takes about 40 minutes of it; with `--store FILE` it keeps its points, and goes on where it was ended.
 """
 
 import argparse

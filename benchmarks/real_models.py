@@ -130,7 +130,7 @@ SUFFIXES = (".onnx", ".tflite")
 FRAMES = 3
 SECONDS = 15.0
 BYTECODE = Path(tempfile.gettempdir()) / "real_models_bytecode"
-"""Where Python keeps what it compiles from source, as an installed package has it: it is no time of a model."""
+"""Where Python keeps what it compiles from source, as an installed package has it."""
 PATIENCE = 300.0
 """Seconds after which a command for one model is ended."""
 ENOUGH = 0.75

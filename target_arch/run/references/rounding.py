@@ -77,9 +77,7 @@ def _moved(
         for number, (frame, theirs) in enumerate(zip(frames, answers, strict=True)):
             nudged = _nudged(reference, frame, (draw, number), nudge)
             other = _other(reference, frame, nudged, (draw + number) % _DRAWS)
-            apart.append(
-                [_apart(a, b) / u for a, b, u in zip(theirs, other, reference.units, strict=True)]
-            )
+            apart.append([_apart(a, b) / u for a, b, u in zip(theirs, other, reference.units, strict=True)])
             settled = settled and enough(reference, theirs, other)
         if settled:
             break
@@ -88,9 +86,10 @@ def _moved(
 
 def _hardly(reference: Reference, theirs: Frame, other: Frame) -> bool:
     """Whether the plain rule alone allows every element much more than it moved by."""
+    rows = zip(theirs, other, reference.units, strict=True)
     return all(
-        bool(np.all(TIMES * _FAR * differences(a, b) <= reference.allowed * unit + reference.relative * abs(a)))
-        for a, b, unit in zip(theirs, other, reference.units, strict=True)
+        np.all(TIMES * _FAR * differences(a, b) <= reference.allowed * unit + reference.relative * abs(a))
+        for a, b, unit in rows
     )
 
 
