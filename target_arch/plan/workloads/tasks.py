@@ -53,20 +53,21 @@ class TaskTimes:
     """Worst times of a task, alone on the chip.
 
     A job takes at most `cost`; `last` of it are its last step, where that is the host's and nothing is in
-    flight with it, else 0. Of its steps number `longest_step` takes the longest, `longest`. What it has in
-    flight between two steps takes `drained` at most, and `serial` in all: a job that has to wait for that, as
-    it is preempted, loses no more. `flights` are by timeline the longest step there, `flown` all of a job,
-    and `tails` the time from its first step there to its end. The host is busy for `hosted_steps`, the
-    longest first, `hosted` together, and waits for steps of the job `pauses` times at most. `where` is the
-    host or the timeline that is busy the longest, for `busy`.
+    flight with it, else 0. Of its steps number `longest_step` takes the longest, `longest`. Where it is
+    preempted it loses overlap of its own steps: `loss` at most each time, and for any number of times so many
+    of the `losses`, the largest first.
+    `flights` are by timeline the longest step there, `flown` all of a job, and `tails` the time from its
+    first step there to its end. The host is busy for `hosted_steps`, the longest first, `hosted` together,
+    and waits for steps of the job `pauses` times at most. `where` is the host or the timeline that is busy
+    the longest, for `busy`.
     """
 
     cost: int
     last: int
     longest: int
     longest_step: int
-    drained: int
-    serial: int
+    loss: int
+    losses: tuple[int, ...] = field(repr=False)
     flights: Mapping[str, int] = field(repr=False)
     flown: Mapping[str, int] = field(repr=False)
     tails: Mapping[str, int] = field(repr=False)
@@ -75,11 +76,6 @@ class TaskTimes:
     pauses: int
     where: str
     busy: int
-
-    @property
-    def left(self) -> Mapping[str, int]:
-        """By timeline the most that is left of a step there when the job is preempted."""
-        return {line: min(takes, self.drained) for line, takes in self.flights.items()}
 
     def longer(self, busy: Mapping[str, int]) -> int:
         """By how much a job is longer where timelines are busy for so long when it begins."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from attrs import define, field
 
 from target_arch.plan.workloads.tasks import TaskStep, TaskTimes, TaskWait, TaskWork, TimedTask
+from target_arch.stages.workloads.losses import preempted
 
 
 @define
@@ -47,11 +48,11 @@ class JobClock:
 
 def task_times(task: TimedTask) -> TaskTimes:
     """The worst times of a task."""
-    clock, drained, last = JobClock(), 0, 0
+    clock, last = JobClock(), 0
     for step in task.steps:
-        drained = max(drained, clock.over - clock.now)
         last = clock.begins(step)
         clock.execute(step)
+    loss, losses = preempted(task.steps)
     longest = [step.host + (step.takes if isinstance(step, TaskWork) else 0) for step in task.steps]
     where, busy = _busiest(task.steps)
     own = [
@@ -63,8 +64,8 @@ def task_times(task: TimedTask) -> TaskTimes:
         last=clock.over - last if _ends_alone(task.steps) else 0,
         longest=max(longest),
         longest_step=longest.index(max(longest)),
-        drained=drained,
-        serial=sum(longest) - clock.over,
+        loss=loss,
+        losses=losses,
         flights=_flights(task.steps, max),
         flown=_flights(task.steps, int.__add__),
         tails=_tails(task, clock.over),

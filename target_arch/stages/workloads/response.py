@@ -22,7 +22,7 @@ schedulability analysis for distributed hard real-time systems", Microprocessing
 they wait for some of the group, each job of that may find a step of theirs in flight.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from attrs import evolve, frozen
 
@@ -41,8 +41,9 @@ _ROUNDS = 50
 @frozen(kw_only=True)
 class _Member:
     """A task of a group: its `cost` for each job, the most that a job is longer by what it finds in flight of
-    the group (`held`) and of others (`met`), the most that a job loses when it is preempted (`drained`), and
-    in all (`serial`), and how often it waits for a timeline (`pauses`).
+    the group (`held`) and of others (`met`), what a job loses when it is preempted (`losses`) and by whom, as
+    no more than a job of these is longer by it (`losing`, the most first), and how often it waits for a
+    timeline (`pauses`).
     """
 
     number: int
@@ -52,9 +53,22 @@ class _Member:
     cost: int
     held: int
     met: int
-    drained: int
-    serial: int
+    losses: tuple[int, ...]
+    losing: tuple[tuple[int, int], ...]
     pauses: int
+
+    def lost(self, jobs: int, others: Mapping[int, int]) -> int:
+        """The most that so many jobs of it lose by so many of each of the others together."""
+        total, at, left = 0, 0, jobs
+        for wait, other in self.losing:
+            there = others[other]
+            while there and at < len(self.losses):
+                count = min(there, left)
+                total += count * min(wait, self.losses[at])
+                there, left = there - count, left - count
+                if not left:
+                    at, left = at + 1, jobs
+        return total
 
     def begun(self, until: int) -> int:
         """The number of its jobs that are released before or at a time, the first one at 0."""
@@ -131,18 +145,16 @@ class _Group:
 
     def demand(self, jobs: Sequence[tuple[_Member, int]], time: int) -> int:
         """The time of so many jobs of each task, with what they lose to each other, and of the host's steps
-        of others, until a time: each job preempts one at most, and loses its serial time at most. While the
-        group is blocked, nobody else delays it.
+        of others, until a time: each job preempts one at most. While the group is blocked, nobody else
+        delays it.
         """
         open_for = max(0, time - self.blocked)
         cost = sum(count * each.cost for each, count in jobs)
         held = sum(each.held(open_for) for each in self.holders)
         met = min(held, sum(count * each.met for each, count in jobs))
         by_job = sum(count * each.held for each, count in jobs)
-        by_task = 0
-        for each, count in jobs:
-            above = sum(there for other, there in jobs if other.priority > each.priority)
-            by_task += min(count * each.serial, above * each.drained)
+        there = {each.number: count for each, count in jobs}
+        by_task = sum(each.lost(count, there) for each, count in jobs) if by_job else 0
         return cost + min(by_job, by_task) + met + self.beside(jobs, open_for)
 
 
@@ -205,12 +217,26 @@ class _System:
             period=timing.period,
             jitter=timing.jitter,
             cost=own.cost,
-            held=max((own.longer(self.times[o].left) for o in below if o in group), default=0),
+            held=max(
+                (min(self._longer(number, o), self.times[o].loss) for o in below if o in group), default=0
+            ),
             met=max((own.longer(self.times[o].flights) for o in below if o in free), default=0),
-            drained=own.drained,
-            serial=own.serial,
+            losses=own.losses,
+            losing=tuple(sorted(self._losing(number, group), reverse=True)),
             pauses=own.pauses + len(lines & own.flights.keys()),
         )
+
+    def _longer(self, number: int, below: int) -> int:
+        """The most that a job of a task is longer by what it finds in flight of a less urgent one."""
+        return self.times[number].longer(self.times[below].flights)
+
+    def _losing(self, number: int, group: Collection[int]) -> Iterator[tuple[int, int]]:
+        """Those of a group that are more urgent than a task and find something of it in flight, with the most
+        that they are longer by it.
+        """
+        for other in group:
+            if self._priority(other) > self._priority(number) and (longer := self._longer(other, number)):
+                yield longer, other
 
     def _beside(self, number: int, takes: int) -> _Beside:
         period = self.tasks[number].timing.period

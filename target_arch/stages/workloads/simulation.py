@@ -30,11 +30,13 @@ def simulated(
     releases: Sequence[Sequence[Release]],
     waits: Sequence[Collection[int]],
     takes: Takes = worst_time,
+    *,
+    until_late: bool = False,
 ) -> Replayed:
-    """The run of all these jobs: of each task in the order of release, and with no step while a job of one of
-    those is open for which it waits.
+    """The run of all these jobs, or until one is late: of each task in the order of release, and with no step
+    while a job of one of those is open for which it waits.
     """
-    return _Arbiter(tasks, releases, waits, takes).run()
+    return _Arbiter(tasks, releases, waits, takes).run(until_late)
 
 
 @define
@@ -60,7 +62,8 @@ class _Arbiter:
         waits: Sequence[Collection[int]],
         takes: Takes,
     ) -> None:
-        self._tasks, self._waits, self._takes = tasks, waits, takes
+        self._tasks, self._waits, self._takes = tasks, [frozenset(each) for each in waits], takes
+        self._levels = _by_priority(tasks)
         self._coming = sorted(
             (released, task, due) for task, times in enumerate(releases) for due, released in times
         )
@@ -69,21 +72,23 @@ class _Arbiter:
         self._jobs: list[Job] = []
         self._busy: list[list[tuple[int, int]]] = [[] for _ in tasks]
         self._free: dict[str, int] = {}
+        self._late = 0
 
-    def run(self) -> Replayed:
-        """Go on until every job is over or dropped."""
+    def run(self, until_late: bool) -> Replayed:
+        """Go on until every job is over or dropped, or one is late."""
         now = self._coming[0][0] if self._coming else 0
-        while self._next < len(self._coming) or any(self._active):
+        while (self._next < len(self._coming) or any(self._active)) and not (until_late and self._late):
             self._release(now)
-            later = [released for released, _, _ in self._coming[self._next : self._next + 1]]
+            wake = self._coming[self._next][0] if self._next < len(self._coming) else None
             for job in self._in_turn():
                 begins = self._begins(job, now)
                 if begins <= now:
-                    now = self._go_on(job, now)
+                    now = self._go_on_until(wake, job, now)
                     break
-                later.append(begins)
+                wake = begins if wake is None else min(wake, begins)
             else:
-                now = min(later)
+                assert wake is not None
+                now = wake
         return self._replayed()
 
     def _release(self, now: int) -> None:
@@ -101,17 +106,17 @@ class _Arbiter:
 
     def _in_turn(self) -> Iterator[_Active]:
         """The first jobs of all tasks, the most urgent one first, but for those whose steps have to wait."""
-        order = sorted(
-            (active[0] for active in self._active if active),
-            key=lambda job: (-self._tasks[job.task].timing.priority, not job.begun, job.due, job.task),
-        )
         before = set[int]()
-        for job in order:
-            over = job.step == len(self._tasks[job.task].steps)
-            if over or not before & set(self._waits[job.task]):
-                job.begun = True
-                yield job
-            before.add(job.task)
+        for level in self._levels:
+            there = [self._active[task][0] for task in level if self._active[task]]
+            if len(there) > 1:
+                there.sort(key=lambda job: (not job.begun, job.due, job.task))
+            for job in there:
+                over = job.step == len(self._tasks[job.task].steps)
+                if over or self._waits[job.task].isdisjoint(before):
+                    job.begun = True
+                    yield job
+                before.add(job.task)
 
     def _begins(self, job: _Active, now: int) -> int:
         """The time at which the host can do what is next of a job, or find it over."""
@@ -122,6 +127,16 @@ class _Arbiter:
         step = steps[job.step]
         return max(job.clock.begins(step), self._free.get(step.timeline, now) if _occupies(step) else now)
 
+    def _go_on_until(self, wake: int | None, job: _Active, now: int) -> int:
+        """Do what is next of a job, as long as it need not wait, until a more urgent one may go on or one is
+        released. Returns the time at which the host is free again.
+        """
+        active = self._active[job.task]
+        now = self._go_on(job, now)
+        while (wake is None or now < wake) and active and active[0] is job and self._begins(job, now) <= now:
+            now = self._go_on(job, now)
+        return now
+
     def _go_on(self, job: _Active, now: int) -> int:
         """Do what is next of a job. Returns the time at which the host is free again."""
         steps = self._tasks[job.task].steps
@@ -129,7 +144,8 @@ class _Arbiter:
             return self._end(job, now)
         step = steps[job.step]
         if isinstance(step, TaskWork):
-            step = evolve(step, takes=self._takes(job.task, job.step, step.takes))
+            takes = self._takes(job.task, job.step, step.takes)
+            step = step if takes == step.takes else evolve(step, takes=takes)
         job.clock.execute(step)
         job.step += 1
         end = job.clock.now
@@ -144,18 +160,26 @@ class _Arbiter:
         self._release(now - 1)
         self._jobs[job.number] = evolve(self._jobs[job.number], end=now)
         self._active[job.task].pop(0)
+        self._late += now > job.due + self._tasks[job.task].timing.deadline
         return now
 
     def _replayed(self) -> Replayed:
         ended = [job for job in self._jobs if job.end is not None]
-        late = [job for job in ended if (job.end or 0) > job.due + self._tasks[job.task].timing.deadline]
         spans = [(start, task, end) for task, busy in enumerate(self._busy) for start, end in _joined(busy)]
         return Replayed(
             jobs=tuple(self._jobs),
             spans=tuple((task, start, end) for start, task, end in sorted(spans)),
-            late=len(late),
+            late=self._late,
             dropped=len(self._jobs) - len(ended),
         )
+
+
+def _by_priority(tasks: Sequence[TimedTask]) -> list[list[int]]:
+    """The tasks of each priority, by their numbers, the most urgent ones first."""
+    levels = dict[int, list[int]]()
+    for number, task in enumerate(tasks):
+        levels.setdefault(task.timing.priority, []).append(number)
+    return [levels[priority] for priority in sorted(levels, reverse=True)]
 
 
 def _occupies(step: TaskStep) -> bool:

@@ -68,7 +68,7 @@ def test_what_is_in_flight_on_the_same_device_blocks_too() -> None:
     below = task("b", 50, 1, *flying)
     assert worst(task("a", 20, 2, *npu(2)), below) == [7.0, 8.0]
     times = task_times(below)
-    assert (times.cost, times.longest, times.drained, times.serial) == (5 * _MS, 5 * _MS, 5 * _MS, _MS)
+    assert (times.cost, times.longest, times.loss, times.losses) == (5 * _MS, 5 * _MS, _MS, (_MS,))
     assert (times.flights, times.hosted, times.hosted_steps) == ({"npu": 5 * _MS}, _MS, (_MS,))
 
 
