@@ -4,7 +4,7 @@ A kernel that works in tiles was planned for nearly all of a small memory. Its t
 are in a run, so that the memory is never asked for more than one frame's tiles longer than that takes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from attrs import field, frozen
 
@@ -33,10 +33,12 @@ class TaskBlock:
     held: tuple[HeldBytes, ...] = field(default=(), repr=False)
 
 
-def blocks_of(problem: FrameProblem) -> tuple[TaskBlock, ...]:
-    """All tasks in blocks, each after those that its tasks need."""
-    groups = _groups(problem)
-    return tuple(_block(problem, group) for group in _sorted(problem, groups))
+def blocks_of(problem: FrameProblem, *, narrow: bool = False) -> tuple[TaskBlock, ...]:
+    """All tasks in blocks, each after those that its tasks need. `narrow` ones keep to one channel of each
+    engine, and leave the others to blocks of another rhythm.
+    """
+    widths = {} if narrow else problem.widths
+    return tuple(_block(problem, group, widths) for group in _sorted(problem, _groups(problem)))
 
 
 def names_of(step: Copy | Dispatch) -> tuple[str, ...]:
@@ -113,12 +115,12 @@ def _sorted(problem: FrameProblem, groups: Sequence[Sequence[int]]) -> list[Sequ
     return order
 
 
-def _block(problem: FrameProblem, group: Sequence[int]) -> TaskBlock:
+def _block(problem: FrameProblem, group: Sequence[int], widths: Mapping[str, int]) -> TaskBlock:
     """The tasks of a group as early as their resources allow, then those that fill buffers as late as that
     leaves them.
     """
     inside = set(group)
-    starts, channels = _early(problem, group, inside)
+    starts, channels = _early(problem, group, inside, widths)
     if len(group) > 1:
         starts = _late(problem, group, starts, channels)
     base = min(starts.values())
@@ -132,12 +134,12 @@ def _block(problem: FrameProblem, group: Sequence[int]) -> TaskBlock:
 
 
 def _early(
-    problem: FrameProblem, group: Sequence[int], inside: set[int]
+    problem: FrameProblem, group: Sequence[int], inside: set[int], widths: Mapping[str, int]
 ) -> tuple[dict[int, int], dict[int, int]]:
     starts, channels = dict[int, int](), dict[int, int]()
     free: dict[str, list[int]] = {}
     for number in group:
-        there = free.setdefault(problem.where[number], [0] * problem.widths.get(problem.where[number], 1))
+        there = free.setdefault(problem.where[number], [0] * widths.get(problem.where[number], 1))
         before = (other for other in problem.before[number] if other in inside)
         ready = max((starts[other] + problem.takes[other] for other in before), default=0)
         channel = min(range(len(there)), key=lambda n: (max(there[n], ready), n))

@@ -5,7 +5,7 @@ goes through, and the more bytes they take. The simulated period decides, then t
 near the bound, blocks that may become longer are tried, too, around the work of the host.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from attrs import field, frozen
 
@@ -15,7 +15,7 @@ from target_arch.plan.steps import StepOrder
 from target_arch.soc.model import SoC
 from target_arch.soc.numbering import timelines
 from target_arch.stages.frames.around import around_host
-from target_arch.stages.frames.blocks import blocks_of
+from target_arch.stages.frames.blocks import TaskBlock, blocks_of
 from target_arch.stages.frames.modulo import ModuloSchedule, in_turn, modulo_schedule
 from target_arch.stages.frames.problem import frame_problem
 from target_arch.stages.frames.replay import FrameTimes, replayed
@@ -68,10 +68,16 @@ class _Search:
         self._ranks = {name: number for number, name in enumerate(timelines(soc))}
         self._made: dict[tuple[tuple[int, ...], tuple[int, ...], int], _Pipeline] = {}
         self._schedules: list[ModuloSchedule] = []
-        self._try(self._tried())
-        best = self.best(most)
-        if best is None or best.times.period > self.problem.bound * (1 + _REWARD):
+        self._try(self._tried(self._blocks))
+        if self._far(most) and max(self.problem.widths.values(), default=1) > 1:
+            self._try(self._tried(blocks_of(self.problem, narrow=True)))
+        if self._far(most):
             self._try(self._around())
+
+    def _far(self, most: int) -> bool:
+        """Whether no period so far is near the bound."""
+        best = self.best(most)
+        return best is None or best.times.period > self.problem.bound * (1 + _REWARD)
 
     def _try(self, found: Iterator[ModuloSchedule | None]) -> None:
         self._schedules += [each for each in found if each is not None]
@@ -81,11 +87,11 @@ class _Search:
         least = max(self.problem.bound, max(self.problem.takes, default=0), 1)
         return (least * (100 + percent) // 100 for percent in _STRETCHED)
 
-    def _tried(self) -> Iterator[ModuloSchedule | None]:
+    def _tried(self, blocks: Sequence[TaskBlock]) -> Iterator[ModuloSchedule | None]:
         yield in_turn(self.problem)
         for period in self._periods():
             for packed in _PACKED:
-                yield modulo_schedule(self.problem, self._blocks, self._sizes, period, packed)
+                yield modulo_schedule(self.problem, blocks, self._sizes, period, packed)
 
     def _around(self) -> Iterator[ModuloSchedule | None]:
         for period in self._periods():
