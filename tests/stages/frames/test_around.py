@@ -1,4 +1,6 @@
-"""Schedules around a busy host: no resource or memory has more than it takes, and the host can start all."""
+"""Schedules around a busy host, and with blocks that keep to a channel: no resource or memory has more than
+it takes, and the host can start all.
+"""
 
 from random import Random
 
@@ -9,7 +11,7 @@ from target_arch.plan.memory import Buffer, BufferKind
 from target_arch.plan.steps import Copy, Dispatch, Event, StepOrder
 from target_arch.stages.frames.around import around_host
 from target_arch.stages.frames.blocks import blocks_of, names_of
-from target_arch.stages.frames.modulo import ModuloSchedule
+from target_arch.stages.frames.modulo import ModuloSchedule, modulo_schedule
 from target_arch.stages.frames.problem import FrameProblem
 
 ENGINES, CHANNELS, ROOM = ("one", "two"), 2, 100
@@ -134,6 +136,19 @@ def test_what_is_found_is_right(seed: int) -> None:
             check(problem, schedule)
             found += 1
     assert found
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_narrow_blocks_keep_to_one_channel(seed: int) -> None:
+    problem = _Chain(seed).problem
+    blocks = blocks_of(problem, narrow=True)
+    period = 3 * max(problem.bound, *problem.takes)
+    schedule = modulo_schedule(problem, blocks, dict.fromkeys(ENGINES, ROOM), period, 1)
+    assert schedule is not None
+    check(problem, schedule)
+    for block in blocks:
+        copies = [number for number in block.tasks if problem.where[number] == "dma"]
+        assert len({schedule.channels[number] for number in copies}) <= 1
 
 
 def test_a_host_that_is_too_busy() -> None:
