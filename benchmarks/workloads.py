@@ -5,8 +5,8 @@
 Random sets of tasks (`conformance.tasks`), each from a seed of its own, half of them with few devices for
 each task: how many the analysis accepts, in how many of these the simulation makes a job late (none may be),
 how many the simulation with worst times cannot break, and how many of those the analysis accepts. The last
-row is the processor time to analyse 10 models on 6 instances, with 200 steps each. Exit code 1 where an accepted set is
-broken.
+row is the processor time to analyse 10 models on 6 instances, with 200 steps each. Exit code 1 where an
+accepted set is broken.
 """
 
 import argparse
