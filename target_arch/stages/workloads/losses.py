@@ -1,4 +1,4 @@
-"""What a job loses when it is preempted: the overlap of what is in flight with what would come next.
+"""Losses of a job that is preempted: the overlap of what is in flight with what would come next.
 
 A job that is preempted before a step goes on when all that it had in flight is over, at the latest. So it
 takes as long as parts of its steps, one after the other, each until nothing of it is in flight. By how much
@@ -36,7 +36,7 @@ class _Step:
 
 
 def preempted(steps: Sequence[TaskStep]) -> tuple[int, tuple[int, ...]]:
-    """By how much a preemption makes a job longer at most, and preemptions together: so many no more than so
+    """The most by which a preemption makes a job longer, and preemptions together: so many no more than so
     many of these, the largest first, and any number no more than all.
     """
     found = [_of_stretch(stretch) for stretch in _stretches(steps)]

@@ -231,8 +231,8 @@ class _System:
         return self.times[number].longer(self.times[below].flights)
 
     def _losing(self, number: int, group: Collection[int]) -> Iterator[tuple[int, int]]:
-        """Those of a group that are more urgent than a task and find something of it in flight, with the most
-        that they are longer by it.
+        """The tasks of a group that are more urgent than one and find something of it in flight, with the
+        most that they are longer by it.
         """
         for other in group:
             if self._priority(other) > self._priority(number) and (longer := self._longer(other, number)):
