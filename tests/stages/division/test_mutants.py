@@ -7,12 +7,12 @@ import pytest
 from attrs import evolve
 from numpy.random import Generator
 
+from conformance.channel_networks import random_network
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.run.exact.oracle import exact_outputs
 from target_arch.stages.check.meaning.division import division_faults
 from tests.stages.division.random_divisions import divided_at, random_division
-from tests.stages.simplification.random_networks import random_network
 
 
 def _mutant(draw: Generator, model: Model) -> Model:

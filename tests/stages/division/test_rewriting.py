@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from attrs import evolve
 
+from conformance.channel_networks import random_network
 from target_arch.run.exact.oracle import exact_outputs
 from target_arch.stages.check.meaning.division import division_faults
 from tests.backends.c.one import one_operator, quantized
 from tests.stages.division.random_divisions import divided_at, random_cut, random_division
-from tests.stages.simplification.random_networks import random_network
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -5,13 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from conformance.channel_networks import Network, Values, random_network
 from target_arch.plan.model import Model
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.relax.importer import import_model
 from target_arch.run.exact.oracle import exact, exact_outputs
 from target_arch.stages.simplification.ranges import channel_ranges
 from target_arch.stages.simplification.removal import without_dead_channels
-from tests.stages.simplification.random_networks import Network, Values, random_network
 
 SEEDS = range(40)
 

@@ -65,29 +65,43 @@ class Network:
         )
         return output
 
-    def conv2d(self, source: str, outputs: int, *, kernel: int = 1, pad: int = 0) -> str:
-        """Add a convolution of which about a third of the channels have no weights."""
+    def conv2d(
+        self,
+        source: str,
+        outputs: int,
+        *,
+        kernel: int = 1,
+        pad: int = 0,
+        dead: Values | None = None,
+        unread: Values | None = None,
+        saturated: Values | None = None,
+    ) -> str:
+        """Add a convolution without weights for the outputs `dead`, about a third by default, and for the
+        inputs `unread`. Outputs have the biases `saturated` where those are not zero, a tenth by default.
+        """
         batch, height, width, channels = self.tensors[source].shape
         weights = self._weights((outputs, kernel, kernel, channels))
-        weights[self._plant(outputs)] = 0
-        weights[..., self.draw.random(channels) < 0.1] = 0
+        weights[self._plant(outputs) if dead is None else dead] = 0
+        weights[..., self.draw.random(channels) < 0.1 if unread is None else unread] = 0
         shape = (batch, height + 2 * pad - kernel + 1, width + 2 * pad - kernel + 1, outputs)
-        return self._product(OperatorKind.CONV2D, source, shape, weights, outputs, _window(pad))
+        return self._product(OperatorKind.CONV2D, source, shape, weights, outputs, _window(pad), saturated)
 
-    def depthwise(self, source: str, *, pad: int = 1, multiplier: int = 1) -> str:
-        """Add a depthwise convolution, some of whose channels have no weights."""
+    def depthwise(self, source: str, *, pad: int = 1, multiplier: int = 1, dead: Values | None = None) -> str:
+        """Add a depthwise convolution without weights for the outputs `dead`, about a third by default."""
         batch, height, width, channels = self.tensors[source].shape
         outputs = channels * multiplier
         weights = self._weights((3, 3, outputs))
-        weights[..., self._plant(outputs)] = 0
+        weights[..., self._plant(outputs) if dead is None else dead] = 0
         shape = (batch, height + 2 * pad - 2, width + 2 * pad - 2, outputs)
         attributes = {**_window(pad), "depth_multiplier": multiplier}
         return self._product(OperatorKind.DEPTHWISE_CONV2D, source, shape, weights, outputs, attributes)
 
-    def dense(self, source: str, outputs: int) -> str:
-        """Add a fully connected layer over all elements of an image."""
+    def dense(self, source: str, outputs: int, unread: Values | None = None) -> str:
+        """Add a fully connected layer over all elements of an image, without weights for those `unread`."""
         row = int(np.prod(self.tensors[source].shape[1:]))
         weights = self._weights((outputs, row))
+        if unread is not None:
+            weights[:, unread] = 0
         return self._product(OperatorKind.DENSE, source, (1, outputs), weights, outputs, {"in_features": row})
 
     def model(self, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> Model:
@@ -109,12 +123,15 @@ class Network:
         weights: Values,
         outputs: int,
         attributes: Mapping[str, Attribute],
+        saturated: Values | None = None,
     ) -> str:
         grid = self.tensors[source].quantization
         assert grid is not None
         scales = self.draw.uniform(0.002, 0.02, outputs if self.draw.random() < 0.7 else 1).astype(np.float32)
         bias = self.draw.integers(-3000, 3000, outputs).astype(np.int32)
-        bias[self.draw.random(outputs) < 0.1] = 10**7  # saturates
+        if saturated is None:
+            saturated = np.where(self.draw.random(outputs) < 0.1, 10**7, 0)
+        bias = np.where(saturated == 0, bias, saturated).astype(np.int32)
         constants = (self.constant(weights, scales), self.constant(bias, scales * grid.scale[0]))
         return self.add(kind, (source,), self.activation(shape), constants, self._clamped(attributes))
 
