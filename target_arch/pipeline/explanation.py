@@ -2,15 +2,16 @@
 
 from collections.abc import Collection
 
-from target_arch.pipeline.planning import placed_as_asked, plan
-from target_arch.pipeline.preparation import prepare
+from target_arch.pipeline.planning import placed_as_asked, placed_for_slices, plan
+from target_arch.pipeline.preparation import PreparedModel, prepare
 from target_arch.pipeline.request import CompileRequest
 from target_arch.pipeline.resolve import rules
 from target_arch.pipeline.reuse import Reuse
-from target_arch.plan.division import ShareChoice
+from target_arch.plan.division import Divide, ShareChoice
 from target_arch.plan.partitions import PartitionGraph
 from target_arch.stages.division.explained import share_choices
 from target_arch.stages.division.graphs import DividedGraphs
+from target_arch.stages.errors import PlacementError
 from target_arch.stages.placement.grouping import Grouping
 from target_arch.stages.steps.expected import with_runs
 
@@ -31,9 +32,21 @@ def explain_model(
     """
     prepared = prepare(request, reuse)
     model, setting = prepared.model, prepared.setting
-    graph = placed_as_asked(prepared, setting, rules(request))
+    graph = _placed(prepared, request)
     grouping = Grouping(model=model, setting=setting, backends=prepared.backends)
     return with_runs(graph, grouping, operators)
+
+
+def _placed(prepared: PreparedModel, request: CompileRequest) -> PartitionGraph:
+    """The placement of whole operators; of those that may be divided, where there is none."""
+    setting, wishes = prepared.setting, rules(request)
+    try:
+        return placed_as_asked(prepared, setting, wishes)
+    except PlacementError:
+        sliced = placed_for_slices(prepared, setting, wishes) if request.divide is Divide.AUTO else None
+        if sliced is None:
+            raise
+        return sliced
 
 
 def explain_shares(

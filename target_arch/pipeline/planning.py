@@ -1,6 +1,6 @@
 """The second part of a compilation: a model placed, lowered and planned on what others leave of the chip."""
 
-from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import Callable, Collection, MutableMapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -21,8 +21,10 @@ from target_arch.plan.objective import Objective
 from target_arch.plan.partitions import PartitionGraph
 from target_arch.soc.model import SoC
 from target_arch.stages.check.meaning.check import check_imported
-from target_arch.stages.division.choose import divided_where_faster
+from target_arch.stages.division.choose import divided_where_faster, fastest
+from target_arch.stages.division.fitting import Misfit, divided_where_it_fits
 from target_arch.stages.division.graphs import DividedGraphs, as_placed
+from target_arch.stages.division.room import only_in_slices
 from target_arch.stages.errors import DoesNotFitError, PlacementError
 from target_arch.stages.lowering.budgets.budget import limited
 from target_arch.stages.lowering.ladder import lower_in_order
@@ -95,30 +97,51 @@ def _lower(prepared: PreparedModel, *, advised: bool = True) -> Lowered:
             advised=advised,
         )
 
+    def again(graph: PartitionGraph, chip: Setting = setting, limits: Limits = NO_LIMITS) -> Lowered:
+        return lower(partial(as_placed, graph, wishes), {}, chip, limits, advised=False)
+
+    def graphs(base: PartitionGraph) -> DividedGraphs:
+        return DividedGraphs(base=base, setting=setting, backends=backends, rules=wishes)
+
+    several = len(setting.soc.instances) > 1
+    divides = request.divide is Divide.AUTO and several
+
+    def in_slices(trial: PlacementTrial, refusal: Misfit | None = None) -> Lowered | None:
+        """Operators in slices after this refusal of whole ones, or where instances have room for slices
+        alone. None where there are none, or none fit.
+        """
+        base = placed_for_slices(prepared, setting, wishes, trial)
+        if base is None or not (refusal or graphs(base).needed):
+            return None
+        return divided_where_it_fits(graphs(base), again, refusal)
+
+    def fitted(trial: PlacementTrial) -> Lowered:
+        """Whole operators where they fit, else slices of them."""
+        placed = partial(placed_as_asked, prepared, setting, trial=trial)
+        if divides:
+            try:
+                return lower(placed, prepared.shared, advised=False)
+            except (DoesNotFitError, PlacementError) as refusal:
+                found = in_slices(trial, refusal)
+            if found is not None:
+                return found
+        return lower(placed, prepared.shared, advised=advised)
+
+    def in_flight(made: Lowered) -> Lowered:
+        check_imported(model, made.graph)
+        return with_frames(setting, made, wanted_frames(request))
+
     def tried(trial: PlacementTrial) -> Lowered:
-        lowered = lower(
-            lambda rules: placed_as_asked(prepared, setting, rules, trial),
-            prepared.shared,
-            advised=advised,
-        )
-        graphs = DividedGraphs(base=lowered.graph, setting=setting, backends=backends, rules=wishes)
-
-        def again(graph: PartitionGraph, chip: Setting = setting, limits: Limits = NO_LIMITS) -> Lowered:
-            return lower(partial(as_placed, graph, wishes), {}, chip, limits, advised=False)
-
-        def in_flight(made: Lowered) -> Lowered:
-            check_imported(model, made.graph)
-            return with_frames(setting, made, wanted_frames(request))
-
+        lowered = fitted(trial)
         made = [lowered]
-        several = len(setting.soc.instances) > 1
-        if request.divide is Divide.AUTO and several:
-            made = with_choice(setting, lowered, divided_where_faster(lowered, graphs, again))
+        if divides and not lowered.division:
+            ways = (divided_where_faster(lowered, graphs(lowered.graph), again), in_slices(trial))
+            made = with_choice(setting, lowered, fastest(lowered, ways))
         best = most_often([partial(in_flight, each) for each in made])
         if setting.objective is Objective.THROUGHPUT:
             best = with_halves(best, setting.soc, again, in_flight)
         if request.divide is Divide.HOST and several:
-            best = with_host_slices(best, graphs, again, in_flight)
+            best = with_host_slices(best, graphs(lowered.graph), again, in_flight)
         return best
 
     lowered = lowered_for(setting, tried)
@@ -126,8 +149,16 @@ def _lower(prepared: PreparedModel, *, advised: bool = True) -> Lowered:
 
 
 def placed_as_asked(
-    prepared: PreparedModel, setting: Setting, rules: Rules, trial: PlacementTrial = PLAIN
+    prepared: PreparedModel,
+    setting: Setting,
+    rules: Rules,
+    trial: PlacementTrial = PLAIN,
+    *,
+    in_slices: Collection[tuple[str, str]] = (),
 ) -> PartitionGraph:
+    """The placement by the request and these rules; `in_slices` are operators and instances where only slices
+    need room.
+    """
     request = prepared.request
     return place(
         prepared.model,
@@ -138,4 +169,16 @@ def placed_as_asked(
         searched=prepared.reuse.searches,
         shared=prepared.shared,
         trial=evolve(trial, exact=request.exact),
+        in_slices=in_slices,
     )
+
+
+def placed_for_slices(
+    prepared: PreparedModel, setting: Setting, rules: Rules, trial: PlacementTrial = PLAIN
+) -> PartitionGraph | None:
+    """The placement where instances may have room for slices of operators alone; None where there is none."""
+    try:
+        pairs = only_in_slices(prepared.model, setting)
+        return placed_as_asked(prepared, setting, rules, trial, in_slices=pairs)
+    except PlacementError:
+        return None

@@ -23,8 +23,9 @@ from target_arch.plan.steps import Copy, StepOrder
 
 class AttemptKind(StrEnum):
     """In the order in which they are tried: a smaller budget, smaller partitions, another instance; where
-    the tensors of cores overflow a memory, stripes of them instead of whole ones; and the whole model placed
-    again on fewer target_archs. Once it fits, other placements that may be faster.
+    the tensors of cores overflow a memory, stripes of them instead of whole ones; the whole model placed
+    again on fewer target_archs; and its operators divided, where that is asked for. Once it fits, other
+    placements that may be faster.
     """
 
     RETILE = "re-tile"
@@ -32,6 +33,7 @@ class AttemptKind(StrEnum):
     REPLACE = "re-place"
     STRIPE = "stripe"
     TARGETS = "targets"
+    DIVIDE = "divide"
     IMPROVE = "improve"
 
 

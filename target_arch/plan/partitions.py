@@ -47,12 +47,14 @@ class Candidate:
 
     `run` is the makespan in seconds of a simulated run if this operator alone went there; None where that
     was not asked for, or no copy path leads there. `instead` is what the objective of placement would come to
-    then, in words; empty where that is a short run.
+    then, in words; empty where that is a short run. `in_slices` are the seconds of computing on an instance
+    that refuses the whole operator, as it has room for slices alone.
     """
 
     instance: str
     cost: Cost | None = None
     refusal: str | None = None
+    in_slices: float | None = None
     run: float | None = None
     instead: str = ""
 

@@ -298,7 +298,8 @@ class AttemptEntry:
         str,
         "`re-tile`: lowered again with a smaller budget; `split`: its partition was cut; `re-place`: it "
         "went elsewhere; `stripe`: a core computes neighbours a stripe at a time; `targets`: the whole "
-        "model was placed on fewer target_archs; `improve`: it fitted, and another placement may be faster",
+        "model was placed on fewer target_archs; `divide`: operators were divided; `improve`: it fitted, "
+        "and another placement may be faster",
     ]
     operator: Annotated[str, "`*` for the whole model"]
     instance: Annotated[

@@ -1,6 +1,7 @@
 """The partitions of a divided model: slices where their shares say, everything else where it was."""
 
 from collections.abc import Mapping
+from functools import cached_property
 
 from attrs import define, evolve, field
 
@@ -10,16 +11,18 @@ from target_arch.plan.division import Cut, Division
 from target_arch.plan.model import Operator
 from target_arch.plan.partitions import Candidate, Choice, Cost, PartitionGraph
 from target_arch.stages.division.rewriting import Divided, divided
+from target_arch.stages.division.room import too_large
 from target_arch.stages.errors import PlacementError, StepError
 from target_arch.stages.placement.candidates import CandidateTable, Estimate, PlacementTask
 from target_arch.stages.placement.grouping import Grouping
+from target_arch.stages.placement.operator_order import execution_order
 from target_arch.stages.placement.rules import Rules
 from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.setting import Setting
 from target_arch.stages.steps.expected import expected_run
 
 
-@define(kw_only=True, eq=False)
+@define(kw_only=True, eq=False, slots=False)
 class DividedGraphs:
     """Makes graphs of a placed model with some of its operators divided. What a slice costs is asked once."""
 
@@ -34,8 +37,21 @@ class DividedGraphs:
         """The operators of the model as they are placed, in the order of their run."""
         return tuple(each for partition in self.base.partitions for each in partition.operators)
 
+    @cached_property
+    def needed(self) -> frozenset[str]:
+        """The operators that have to be divided: their instances have no room for all operands."""
+        model, setting = self.base.model, self.setting
+        homes = {choice.operator: setting.soc.instance(choice.instance) for choice in self.base.choices}
+        return frozenset(
+            each.id for each in model.operators if too_large(each, model, homes[each.id], setting)
+        )
+
     def graph(self, division: Division) -> PartitionGraph | None:
-        """The graph with these operators divided; None where an instance does not take its share."""
+        """The graph with these operators divided; None where an instance does not take its share, or an
+        operator is whole that has to be divided.
+        """
+        if self.needed - division.keys():
+            return None
         homes = {choice.operator: choice.instance for choice in self.base.choices}
         made = divided(self.base.model, self.order, division, {**homes, "": self.setting.soc.host.name})
         answers = self._answers(made, division)
@@ -53,9 +69,19 @@ class DividedGraphs:
             facts=self.base.facts,
         )
 
+    def lean(self, graph: PartitionGraph) -> PartitionGraph:
+        """The graph with its operators in the order in which fewest bytes are live."""
+        order, choices = execution_order(graph.model), {each.operator: each for each in graph.choices}
+        grouping = Grouping(model=graph.model, setting=self.setting, backends=self.backends)
+        return evolve(
+            graph,
+            partitions=grouping.partitions(order, choices),
+            choices=tuple(choices[operator.id] for operator in order),
+        )
+
     def seconds(self, division: Division) -> float | None:
         """The expected run with these operators divided; None where an instance does not take its share."""
-        graph = self.graph(division) if division else self.base
+        graph = self.graph(division) if division or self.needed else self.base
         if graph is None:
             return None
         try:
@@ -152,7 +178,7 @@ def _key(operator: Operator, made: Divided) -> tuple[object, ...]:
 
 def _candidate(name: str, answer: Estimate) -> Candidate:
     if answer.compute is None:
-        return Candidate(instance=name, refusal=answer.refusal)
+        return Candidate(instance=name, refusal=answer.refusal, in_slices=answer.in_slices)
     cost = Cost(compute=answer.compute, measured=answer.measured, energy=answer.energy)
     return Candidate(instance=name, cost=cost)
 

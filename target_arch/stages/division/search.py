@@ -38,12 +38,15 @@ class DivisionSearch:
     able: Mapping[str, Divisible]
     run: Run
     undivided: float
+    """The seconds of the run that a division has to beat; infinite where the model does not fit undivided."""
+    least: float
+    """The seconds that an operator takes at least, if it is divided and need not be."""
     tries: int
     """The most divisions that are tried from one start."""
 
     def __attrs_post_init__(self) -> None:
-        floor = self.undivided * LEAST
-        worth = [each for each in self.able.values() if each.seconds[each.instance] >= floor]
+        able = self.able.values()
+        worth = [each for each in able if each.most or each.seconds[each.instance] >= self.least]
         self._worth = sorted(worth, key=lambda each: -each.seconds[each.instance])
 
     def search(self) -> list[Division]:
@@ -51,7 +54,7 @@ class DivisionSearch:
         the next ones.
         """
         first = self._descent(self.undivided, {}, self.tries)
-        for division in self._alike():
+        for division in self.alike():
             first.attempt(division)
         descents = [self._descent(*start, first.left) for start in reversed(first.steps[-STARTS:])] or [first]
         for descent in descents:
@@ -73,7 +76,7 @@ class DivisionSearch:
                 descent.attempt(division)
         return descent.seconds < before * (1 - GAIN)
 
-    def _alike(self) -> Iterator[dict[str, Cut]]:
+    def alike(self) -> Iterator[dict[str, Cut]]:
         """Divisions of all operators in one way."""
         for pieces in PIECES:
             yield self._of(partial(self._spread, pieces))

@@ -25,6 +25,7 @@ SLOWEST = 16.0
 class Divisible:
     """An operator that may be divided: the axis, how many places that has, and in multiples of how many it is
     divided so that slices begin at aligned bytes. `seconds` are those of the whole operator by instance.
+    `most` are the places of the largest slice that an instance has room for, where it has none for the whole.
     """
 
     operator: Operator
@@ -33,10 +34,12 @@ class Divisible:
     unit: int
     instance: str
     seconds: Mapping[str, float] = field(repr=False)
+    most: Mapping[str, int] = field(factory=dict)
 
     def cut(self, instances: Sequence[str], weights: Sequence[float]) -> Cut | None:
         """Shares in that order of the instances and in proportion to the weights; without those that would be
-        empty. None where that leaves no division.
+        empty, and in more than one slice where an instance has no room for the whole share. None where that
+        leaves no division.
         """
         units, total = self.extent // self.unit, sum(weights)
         ends, done = [], 0.0
@@ -45,8 +48,15 @@ class Divisible:
             ends.append(round(units * done / total) * self.unit)
         ends[-1] = self.extent
         pairs = zip(instances, (0, *ends), ends, strict=False)
-        shares = tuple(Share(instance=each, start=a, stop=b) for each, a, b in pairs if a < b)
+        shares = tuple(share for each, a, b in pairs for share in self._slices(each, a, b))
         return Cut(operator=self.operator.id, axis=self.axis, shares=shares) if len(shares) > 1 else None
+
+    def _slices(self, instance: str, start: int, stop: int) -> Iterator[Share]:
+        """A share in as few slices about alike as the instance has room for; none where it is empty."""
+        count = ceil((stop - start) / self.most.get(instance, self.extent))
+        length = ceil((stop - start) / max(count, 1) / self.unit) * self.unit
+        for first in range(start, stop, max(length, 1)):
+            yield Share(instance=instance, start=first, stop=min(first + length, stop))
 
     def pieces(self, count: int) -> Cut | None:
         """So many equal pieces for the instance on which it is."""
@@ -136,5 +146,5 @@ def _every(each: Divisible, soc: SoC) -> Iterator[Cut | None]:
     able = each.able
     for count in range(2, len(able) + 1):
         yield each.spread(able[:count])
-    for count in PIECES:
+    for count in (1, *PIECES):
         yield each.pieces(count)

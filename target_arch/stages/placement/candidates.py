@@ -4,7 +4,7 @@ Refusals come from rules, from the backend, from memories that are too small for
 links that the description lacks.
 """
 
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Collection, Mapping, MutableMapping
 from typing import Any
 
 from attrs import field, frozen
@@ -14,10 +14,10 @@ from target_arch.diagnostics import Diagnostic, listed
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.soc.model import Instance, MemoryMode, SoC
-from target_arch.soc.words import OperandRule
 from target_arch.stages.errors import PlacementError
 from target_arch.stages.paths import reach as access
 from target_arch.stages.paths.routes import Routes
+from target_arch.stages.placement.held import held_bytes, room
 from target_arch.stages.placement.measured_costs import known_cost
 from target_arch.stages.placement.rules import Rules, place_of, targets
 from target_arch.stages.placement.transfer_costs import Traffic
@@ -37,6 +37,8 @@ class PlacementTask:
     order: tuple[str, ...]
     shared: MutableMapping[object, Any] = field(factory=dict, eq=False, repr=False)
     """What backends keep for the model whatever the chip (`Question.shared`)."""
+    in_slices: Collection[tuple[str, str]] = ()
+    """The operators and instances where only slices need room for their operands."""
 
     @property
     def soc(self) -> SoC:
@@ -64,11 +66,13 @@ class PlacementTask:
 class Estimate:
     """One instance's estimate for one operator: seconds of computing, and joules, where they were measured
     or the power of the chip is known; or a refusal. `fitted` where a model of costs that was fitted to
-    measurements says it.
+    measurements says it. `in_slices` are the seconds of computing where only slices have room: the whole is
+    refused.
     """
 
     compute: float | None = None
     refusal: str | None = None
+    in_slices: float | None = None
     measured: bool = False
     fitted: bool = False
     energy: float | None = None
@@ -118,14 +122,19 @@ class CandidateTable:
         if backend is None:
             return self._refusal(f"no backend `{instance.arch.backend}` is installed")
         question = wanted.question(operator, instance)
-        refusal = (
-            self._ruled_out(operator, instance, required)
-            or backend.supports(question)
-            or self._too_large(operator, instance)
-            or self._unreachable(operator, instance)
-        )
-        if refusal is not None:
+        large = self._too_large(operator, instance)
+        refusal = self._ruled_out(operator, instance, required) or backend.supports(question)
+        missing = None if refusal else self._unreachable(operator, instance)
+        refusal = refusal or large or missing
+        if refusal is not None and (refusal is not large or missing is not None):
             return self._refusal(refusal)
+        estimate = self._estimate(operator, instance, backend, question)
+        return estimate if large is None else Estimate(refusal=large, in_slices=estimate.compute)
+
+    def _estimate(
+        self, operator: Operator, instance: Instance, backend: Backend, question: Question
+    ) -> Estimate:
+        wanted = self._wanted
         costs = wanted.setting.costs
         known = known_cost(costs, question, backend)
         seconds = (backend.cost(question) if known is None else known.seconds) + instance.arch.wake
@@ -164,13 +173,10 @@ class CandidateTable:
     def _too_large(self, operator: Operator, instance: Instance) -> str | None:
         """Whole-tensor kernels away from the host need all their operands in their own memories at once."""
         wanted = self._wanted
-        if instance.arch.host or not wanted.setting.is_function(instance.name):
+        if (operator.id, instance.name) in wanted.in_slices:
             return None
-        names = [operator.output]
-        if instance.arch.operands == OperandRule.IN_AND_OUT:
-            names += [*operator.inputs, *operator.constants]
-        needed = sum(wanted.model.tensors[name].bytes for name in dict.fromkeys(names))
-        available = sum(wanted.soc.memory(name).size for name in instance.memory)
+        needed = held_bytes(operator, wanted.model, instance, wanted.setting)
+        available = room(wanted.soc, instance)
         if needed <= available:
             return None
         return f"its operands need {needed:,} B, {listed(instance.memory)} has {available:,} B"

@@ -65,7 +65,7 @@ class _Reasoner:
         self._near = [problem.traffic.mask(goal.reads) for goal in self._goals]
         self._users = _users(problem, groups)
         self._onward: dict[tuple[int, int, int], tuple[int, int] | None] = {}
-        self._refused: dict[tuple[str, str], Candidate] = {}
+        self._refused: dict[tuple[str, str, float | None], Candidate] = {}
 
     def choice(self, operator: Operator, instance: Instance, way: str) -> Choice:
         candidates = self._candidates(operator)
@@ -86,7 +86,7 @@ class _Reasoner:
             if refusal is None and cost is None:
                 refusal = "no copy path leads to where its neighbours are"
             if refusal is not None:
-                found.append(self._refusal(name, refusal))
+                found.append(self._refusal(name, refusal, answers[name].in_slices))
             else:
                 found.append(Candidate(instance=name, cost=cost, instead=self._instead(operator, number)))
         return tuple(found)
@@ -96,11 +96,11 @@ class _Reasoner:
         judge = self._judge
         return "" if judge is None else judge.words(judge.value(operator.id, number))
 
-    def _refusal(self, instance: str, refusal: str) -> Candidate:
+    def _refusal(self, instance: str, refusal: str, in_slices: float | None) -> Candidate:
         """One candidate for all operators that an instance refuses for the same reason."""
-        key = (instance, refusal)
+        key = (instance, refusal, in_slices)
         if key not in self._refused:
-            self._refused[key] = Candidate(instance=instance, refusal=refusal)
+            self._refused[key] = Candidate(instance=instance, refusal=refusal, in_slices=in_slices)
         return self._refused[key]
 
     def _cost(self, operator: Operator, number: int) -> Cost | None:

@@ -54,6 +54,7 @@ def place(
     searched: MutableMapping[object, Found | None] | None = None,
     shared: MutableMapping[object, Any] | None = None,
     trial: PlacementTrial = PLAIN,
+    in_slices: Collection[tuple[str, str]] = (),
 ) -> PartitionGraph:
     """Give every operator an instance and cut the model into partitions.
 
@@ -61,6 +62,7 @@ def place(
     by default the SoC's partitioning order) breaks ties of cost. Measured costs of the setting override
     estimates. `trial` says how to search. `searched` are results of searches by the whole of their problem,
     and gets that of this one; `shared` is what backends keep for the model whatever the chip.
+    `in_slices` are operators and instances where only slices need room for their operands.
 
     Raises PlacementError where a rule or a measured cost names nothing or a rule cannot be honoured, or where
     nothing supports an operator; SolverMissingError where an exact trial lacks its solver.
@@ -76,6 +78,7 @@ def place(
         rules=rules,
         order=order or setting.soc.partitioning,
         shared={} if shared is None else shared,
+        in_slices=in_slices,
     )
     candidates = CandidateTable(wanted)
     known = {} if searched is None else searched

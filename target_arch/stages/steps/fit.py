@@ -2,9 +2,9 @@
 left.
 
 The changes are `remedies`, one at a time: wait earlier for steps in flight in the memory that overflows,
-which frees its dead bytes; move tiles again instead of keeping them; copy constants on their way in pieces;
-leave a tensor in the next memory that its producer can write. Before the last two, the plan behind the
-promised budgets is used, if there is one.
+which frees its dead bytes; copy what leaves it as early as that can be; move tiles again instead of keeping
+them; copy constants on their way in pieces; leave a tensor in the next memory that its producer can write.
+Before the last two, the plan behind the promised budgets is used, if there is one.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,6 +27,7 @@ from target_arch.stages.program.joining.join import join
 from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.program.program import Program
 from target_arch.stages.steps.crowd import running, touching
+from target_arch.stages.steps.early_copies import leaving_early
 from target_arch.stages.steps.order import steps_of
 from target_arch.stages.steps.remedies import (
     Assumptions,
@@ -124,7 +125,8 @@ def _planned(work: PartialLowering, assumed: Assumptions, times: Times) -> Fitte
     if len(programs[0].buffers) == len(programs[1].buffers):
         del programs[0]
     found: list[Fitted] = []
-    for program in programs:
+    for each in programs:
+        program = leaving_early(each, assumed.left)
         steps = steps_of(work, program, homes, times)
         try:
             plan = work.setting.planner.plan(steps.buffers, capacities(work.soc))

@@ -1,7 +1,8 @@
 """The changes after which steps and a memory plan that did not fit may fit, in the order in which they are
 tried.
 
-What is cheap comes first: steps that wait earlier, and tiles that are moved again, cost some time; pieces
+What is cheap comes first: steps that wait earlier, copies that are earlier, and tiles that are moved again,
+cost some time; pieces
 cost copies; a tensor in another memory costs time at every access.
 """
 
@@ -10,7 +11,7 @@ from typing import Generic, TypeVar
 
 from attrs import evolve, field, frozen
 
-from target_arch.plan.steps import StepOrder
+from target_arch.plan.steps import Copy, StepOrder
 from target_arch.stages.errors import DoesNotFitError
 from target_arch.stages.program.homes import ALL_WHOLE, NOTHING, OnTheWay, TensorHomes, choose_homes
 from target_arch.stages.program.partial import PartialLowering
@@ -23,10 +24,11 @@ Change_co = TypeVar("Change_co", covariant=True)
 @frozen(kw_only=True)
 class Assumptions:
     """The assumptions of a plan, see `TensorHomes`. `spilled` is how many candidates of a tensor are
-    skipped.
+    skipped, `left` are the memories that bytes leave as early as they can.
     """
 
     drained: tuple[str, ...]
+    left: tuple[str, ...] = ()
     reuse: bool = True
     streamed: Mapping[OnTheWay, int] = field(default=ALL_WHOLE, repr=False)
     spilled: Mapping[str, int] = field(default=NOTHING, repr=False)
@@ -76,6 +78,7 @@ def waiting_and_moving() -> tuple[Remedy[Assumptions], ...]:
     """The remedies that leave every tensor in its home, and every constant whole."""
     return (
         Remedy(name="wait for dead bytes in flight", change=_drained),
+        Remedy(name="copy out early", change=_left_early),
         Remedy(name="move tiles again", change=_moved_again),
     )
 
@@ -101,6 +104,19 @@ def _drained(overflow: Overflow) -> Assumptions | None:
     if not overflow.refusal.pool.shareable or overflow.memory in assumed.drained:
         return None
     return evolve(assumed, drained=(*assumed.drained, overflow.memory))
+
+
+def _left_early(overflow: Overflow) -> Assumptions | None:
+    """Slices that are copied out of the full memory, as soon as they are there: their reader is often the
+    join of all of them.
+    """
+    assumed, memories = overflow.assumed, {buffer.name: buffer.memory for buffer in overflow.steps.buffers}
+    if overflow.memory in assumed.left or not overflow.work.graph.model.slices:
+        return None
+    copies = (step for step in overflow.steps.steps if isinstance(step, Copy))
+    if all(memories[copy.source.of] != overflow.memory for copy in copies):
+        return None
+    return evolve(assumed, left=(*assumed.left, overflow.memory))
 
 
 def _moved_again(overflow: Overflow) -> Assumptions | None:

@@ -71,6 +71,8 @@ def _costs(
     expected = sum(_pico(choice.compute(partition.instance)) for choice in choices)
     for choice in choices:
         costs = {each.instance: _pico(each.cost.compute) for each in choice.candidates if each.cost}
+        sliced = {each.instance: each.in_slices for each in choice.candidates}
+        costs |= {name: _pico(seconds) for name, seconds in sliced.items() if seconds is not None}
         if spent < expected:
             own = [name for name in costs if work.soc.instance(name).arch == arch]
             costs |= {name: costs[name] * spent // expected for name in own}
