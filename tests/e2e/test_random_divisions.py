@@ -10,9 +10,9 @@ from conformance.random_nets.campaign import GROUP, group
 from target_arch.pipeline import planning
 from target_arch.plan.division import Cut, Divide
 from target_arch.plan.lowered import Lowered
-from target_arch.stages.division.choose import LowerGraph
 from target_arch.stages.division.graphs import DividedGraphs
 from target_arch.stages.division.shares import Divisible, divisible
+from target_arch.stages.division.trials import LowerGraph
 from target_arch.stages.errors import DoesNotFitError, PlacementError, StepError
 from tests.slow import slow_except
 
@@ -58,6 +58,7 @@ def test_every_division_keeps_the_results(
 ) -> None:
     choice = RandomDivision(number)
     monkeypatch.setattr(planning, "divided_where_faster", choice)
+    monkeypatch.setattr(planning, "fastest", lambda undivided, ways: ways[0])
     first = (9_000 + number) * GROUP
     found = group(range(first, first + NETS), tmp_path, Divide.AUTO)
     assert not found.wrong

@@ -8,6 +8,7 @@ WAY = ("w", "sram")
 def test_remedies_are_tried_in_this_order() -> None:
     assert [remedy.name for remedy in (*waiting_and_moving(), *pieces_and_spills())] == [
         "wait for dead bytes in flight",
+        "copy out early",
         "move tiles again",
         "copy constants in pieces",
         "spill tensors",
