@@ -62,7 +62,7 @@ def litert(model: Path, shapes: Shapes = (), cut: ModelCut = WHOLE) -> Reference
             interpreter.invoke()
         except (ValueError, RuntimeError) as error:
             raise cannot_run(model, "LiteRT", error) from error
-        return (tuple(interpreter.get_tensor(details["index"]) for details in outputs),)
+        return (tuple(_output(interpreter, details) for details in outputs),)
 
     return Reference(
         name=_NAMES[needs_optimized(content)],
@@ -76,6 +76,18 @@ def litert(model: Path, shapes: Shapes = (), cut: ModelCut = WHOLE) -> Reference
         reset=interpreter.reset_all_variables,
         rounds=not exact,
     )
+
+
+def _output(interpreter: Any, details: Mapping[str, Any]) -> Array:
+    """The value of an output. LiteRT gives none for one that this run left empty: it is read by its shape."""
+    try:
+        found: Array = interpreter.get_tensor(details["index"])
+    except ValueError:
+        now = next(each for each in interpreter.get_output_details() if each["index"] == details["index"])
+        if 0 not in now["shape"]:
+            raise
+        return np.zeros(now["shape"], details["dtype"])
+    return found
 
 
 @frozen(kw_only=True, eq=False, slots=False)

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 from tvm import relax, te, tirx
-from tvm.script.ir_builder import tirx as ib
 
 from target_arch.relax.loops.different import DifferentSlices
+from target_arch.relax.loops.places import PlacesOfElements
 from target_arch.relax.loops.suppression import BoxesOfClasses
 from target_arch.relax.onnx_operators.node import Converter, Node, converter
-from target_arch.relax.site import constant, local
+from target_arch.relax.site import constant
 
 
 def _suppression(node: Node) -> Any:
@@ -55,26 +55,9 @@ def _split(node: Node, whole: Any, sizes: list[tuple[int, ...]]) -> tuple[Any, .
 
 def _non_zero(node: Node) -> Any:
     """The places, a row for each dimension, in the order of the elements."""
-    shape = node.shape(0)
-    most = prod(shape)
-    size = len(shape) * most + 1
-
-    def body(out: Any, x: Any) -> None:
-        count = local("count", (1,), "int32")
-        ib.buffer_store(count, tirx.const(0, "int32"), [0])
-        with ib.serial(0, size) as i:
-            ib.buffer_store(out, tirx.const(0, "int64"), [i])
-        with ib.grid(*shape, 1) as places:
-            at = list(places)[: len(shape)]
-            there = x[at] if str(x.dtype) == "bool" else x[at] != tirx.const(0, str(x.dtype))
-            with ib.If(there), ib.Then():
-                for dimension, place in enumerate(at):
-                    ib.buffer_store(out, place.astype("int64"), [dimension * most + count[0]])
-                ib.buffer_store(count, count[0] + 1, [0])
-        ib.buffer_store(out, count[0].astype("int64"), [size - 1])
-
-    whole = node.written((size,), "int64", body, node.operand(0))
-    return _split(node, whole, [(len(shape), most), (1,)])
+    kernel = PlacesOfElements(shape=node.shape(0), by_element=False)
+    whole = node.written((kernel.size,), "int64", kernel.write, node.operand(0))
+    return _split(node, whole, [kernel.rows, (1,)])
 
 
 def _unique(node: Node) -> Any:

@@ -57,11 +57,13 @@ def read_tflite(path: Path, data: bytes, shapes: InputShapes, foreign: Foreign) 
     if found.refused:
         raise unsupported(path, found.refused)
     outputs = [_name(graph.Tensors(graph.Outputs(index))) for index in range(graph.OutputsLength())]
+    counts = {each.count: outputs[each.output] for each in reversed(found.bounded)}
+    outputs += [f"{counts[number]}_count" for number in sorted(counts)]
     outputs += [f"{pair.input}_next" for pair in found.states]
     names = _constant_names(model, graph)
     file = FileFacts(authors=found.authors, quantizations=found.quantizations, tensors=found.in_file)
     made = imported(path, found.module, Arithmetic.TFLITE, tuple(outputs), names, file)
-    return evolve(made, states=found.states, bounded=tuple(counted_outputs(model, graph)))
+    return evolve(made, states=found.states, bounded=(*found.bounded, *counted_outputs(model, graph)))
 
 
 def _verified(path: Path, data: bytes) -> Any:

@@ -92,6 +92,10 @@ class TFLiteOperator(Site):
     """The value of such a state after this operator."""
     end_unless: Callable[[Any], None] = field(repr=False)
     """Let runs end after this operator where a value of one element is false."""
+    counted: Callable[[int, Any], None] = field(repr=False)
+    """Let an output, by its number, have its largest size: a value of one element, int64, says how much of
+    its first dimension is there.
+    """
     inner: bool = False
     """Whether a subgraph has it that an IF or a WHILE runs."""
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from target_arch.relax.readers.tflite_operators import (
+    counted,
     functions,
     images,
     movement,
@@ -17,6 +18,7 @@ from target_arch.relax.readers.tflite_operators import (
 from target_arch.relax.readers.tflite_operators.site import Converter
 
 CONVERTERS: Mapping[str, Converter] = {
+    **counted.CONVERTERS,
     **functions.CONVERTERS,
     **images.CONVERTERS,
     **movement.CONVERTERS,

@@ -20,7 +20,7 @@ from target_arch.relax.readers.tflite_operators.walk.early_ends import EarlyEnds
 from target_arch.relax.readers.tflite_operators.walk.folding import folded
 from target_arch.relax.readers.tflite_operators.walk.graphs import has_open_shape, own_name
 from target_arch.relax.readers.tflite_operators.walk.subgraphs import Subgraphs
-from target_arch.relax.readers.tflite_operators.walk.tensor_values import TensorValues
+from target_arch.relax.readers.tflite_operators.walk.tensor_values import Count, TensorValues
 from target_arch.relax.readers.tflite_operators.walk.variables import RESOURCES, Variables, handle
 from target_arch.relax.readers.unsupported import Unsupported
 from target_arch.relax.site import NotConverted, constant
@@ -59,6 +59,7 @@ class Conversion:
 
     def _convert(self, operator: Any, code: str, outputs: list[int], *, custom: bool) -> None:
         """Convert an operator. Raises NotConverted, or one of FAILURES for a form that Relax lacks."""
+        self._pass_count(_operands(operator), code, outputs)
         library = self._library(code) if custom else None
         passed = len(self.ends)
         self.ends.note(outputs, passed)
@@ -83,6 +84,19 @@ class Conversion:
             return
         for index, result in zip(outputs, results, strict=True):
             self.values.result(index, result)
+
+    def _pass_count(self, operands: list[int], code: str, outputs: list[int]) -> None:
+        """Let the result of an operator have the count of its operand. NotConverted for operators that could
+        read what is behind it.
+        """
+        counts = self.values.counts
+        counted = next((index for index in operands if index in counts), None)
+        if counted is None:
+            return
+        if code != "CAST":
+            name = own_name(self.values.graph.Tensors(counted).author)
+            raise NotConverted(f"the size of its operand `{name}` depends on values")
+        counts[outputs[0]] = counts[counted]
 
     def _library(self, code: str) -> ForeignConverter | None:
         """The converter of a custom operator, None for one of our own. NotConverted where nobody has one."""
@@ -157,7 +171,16 @@ class Conversion:
         """Let runs end here where that is false."""
         if self.inner:
             raise NotConverted("it ends runs early in a subgraph")
+        if self.values.counts:
+            raise NotConverted("it ends runs early behind a tensor whose size depends on values")
         self.subgraphs.taken = (*self.subgraphs.taken, (self.ends.add(goes_on), True))
+
+    def _count(self, index: int, value: Any) -> None:
+        """Let a tensor have its largest size, with a count."""
+        if self.inner or len(self.ends):
+            said = "in a subgraph" if self.inner else "behind an operator that ends runs early"
+            raise NotConverted(f"it is {said}, and the size of its result depends on values")
+        self.values.counts[index] = Count(value)
 
     def _site(self, operator: Any, code: str, outputs: list[int]) -> TFLiteOperator:
         inputs, values, states = _operands(operator), self.values, self.values.states
@@ -172,6 +195,7 @@ class Conversion:
             state=lambda *stated: states.own_state(outputs[0], *stated),
             leave=lambda name, value: states.leave(outputs[0], name, value),
             end_unless=self._end_unless,
+            counted=lambda number, value: self._count(outputs[number], value),
             inner=self.inner,
         )
 

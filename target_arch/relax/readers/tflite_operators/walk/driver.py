@@ -13,13 +13,14 @@ from target_arch.backend.operators import Foreign, no_libraries
 from target_arch.plan.model import Quantization
 from target_arch.relax.operators.states import StatePair
 from target_arch.relax.readers.attempts import Attempts
+from target_arch.relax.readers.source import BoundedOutput
 from target_arch.relax.readers.tflite_operators.walk.conversion import Conversion
 from target_arch.relax.readers.tflite_operators.walk.early_ends import EarlyEnds
 from target_arch.relax.readers.tflite_operators.walk.graphs import NamedGraph, quantization_of
 from target_arch.relax.readers.tflite_operators.walk.loops import Subprogram
 from target_arch.relax.readers.tflite_operators.walk.subgraphs import Conditions, OpenedOperators, Subgraphs
 from target_arch.relax.readers.tflite_operators.walk.tensor_states import TensorStates
-from target_arch.relax.readers.tflite_operators.walk.tensor_values import TensorValues
+from target_arch.relax.readers.tflite_operators.walk.tensor_values import Count, TensorValues
 from target_arch.relax.readers.tflite_operators.walk.variables import Handle, Variables
 from target_arch.relax.readers.unsupported import Unsupported
 from target_arch.relax.repeated.straight import Straight
@@ -29,7 +30,8 @@ from target_arch.relax.site import NotConverted
 @frozen(kw_only=True, eq=False)
 class Translation:
     """A model as a Relax module, with the names of the layers, of the file's tensors, and the grids of its
-    expressions."""
+    expressions. The counts of `bounded` outputs follow the file's outputs, states follow these.
+    """
 
     module: Any
     authors: Mapping[Any, str]
@@ -37,6 +39,7 @@ class Translation:
     quantizations: Mapping[Any, Quantization]
     refused: tuple[Unsupported, ...]
     states: tuple[StatePair, ...]
+    bounded: tuple[BoundedOutput, ...]
 
 
 Functions = Callable[[Any, Mapping[Any, Quantization], int], Straight]
@@ -112,7 +115,8 @@ class _Walk:
             with builder.dataflow():
                 parameters = self.values.parameters()
                 outputs = self.run()
-                results = [outputs[number] for number in wanted]
+                bounded, counts = self._counts(wanted)
+                results = [*(outputs[number] for number in wanted), *counts]
                 states = tuple(self.variables.pairs(len(parameters), len(results)))
                 results += self.variables.values
                 result = builder.emit_output(results[0] if len(results) == 1 else relax.Tuple(results))
@@ -126,7 +130,19 @@ class _Walk:
             quantizations={expr: grid for expr, grid in grids if grid is not None},
             refused=tuple(self.program.attempts.failures),
             states=states,
+            bounded=bounded,
         )
+
+    def _counts(self, wanted: Sequence[int]) -> tuple[tuple[BoundedOutput, ...], list[Any]]:
+        """The outputs of bounded size among these, and their counts, each once."""
+        outputs, counts = self.values.outputs, dict[Count, int]()
+        found = []
+        for place, number in enumerate(wanted):
+            count = self.values.counts.get(outputs[number])
+            if count is not None:
+                counts.setdefault(count, len(wanted) + len(counts))
+                found.append(BoundedOutput(output=place, axis=0, count=counts[count]))
+        return tuple(found), [count.value for count in counts]
 
     def tensors(self) -> Iterator[tuple[Any, Any]]:
         """Expressions and the tensors of the file that they are, of its subgraphs first."""

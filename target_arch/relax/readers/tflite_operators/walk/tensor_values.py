@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 import numpy as np
-from attrs import define, field
+from attrs import define, field, frozen
 from tvm import relax
 from tvm.ir import GenericConst
 
@@ -26,6 +26,13 @@ from target_arch.relax.site import NotConverted, constant
 Array = np.ndarray[Any, Any]
 
 
+@frozen(eq=False)
+class Count:
+    """How much is there of the first dimension of a tensor that has its largest size: an element of int64."""
+
+    value: Any = field(repr=False)
+
+
 @define(kw_only=True, eq=False)
 class TensorValues:
     """The values of the tensors of a graph, by their numbers."""
@@ -38,6 +45,8 @@ class TensorValues:
     """Those of the tensors that are inputs or computed, by their numbers, in the order in which they came."""
     handles: dict[int, Handle] = field(factory=dict)
     """The tensors that stand for variables."""
+    counts: dict[int, Count] = field(factory=dict)
+    """Those of tensors whose size depends on values."""
     unread: set[int] = field(factory=set)
     """Those that are computed from constants alone, whose values are not known here."""
 
@@ -51,7 +60,9 @@ class TensorValues:
         self.expressions.setdefault(index, expression)
 
     def result(self, index: int, result: Any) -> None:
-        """Keep what an operator computed for a tensor of the file, in the type and the shape of that one."""
+        """Keep what an operator computed for a tensor of the file, in the type of that one, and in its shape,
+        unless its size depends on values.
+        """
         if isinstance(result, Handle):
             self.handles[index] = result
             return
@@ -60,7 +71,8 @@ class TensorValues:
         shape, dtype = file_shape(tensor), TYPES[tensor.Type()]
         if dtype_of(result) != dtype:
             result = self.builder.normalize(relax.op.astype(result, dtype))
-        if shape_of(result) != shape and not self._is_left_open(index, result):
+        is_open = index in self.counts or self._is_left_open(index, result)
+        if shape_of(result) != shape and not is_open:
             result = self.builder.normalize(relax.op.reshape(result, shape))
         self.keep(index, result)
 
