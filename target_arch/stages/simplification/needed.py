@@ -68,9 +68,11 @@ class _Demand:
         if self.reads is not None:
             needed[self.operator.inputs[0]] |= self.reads[needed[self.operator.output]].any(axis=0)
         if self.linked is not None:
-            numbers = {int(n) for name, own in self.linked.items() for n in own[needed[name]]}
+            there = np.zeros(max(len(own) for own in self.linked.values()), np.bool_)
             for name, own in self.linked.items():
-                needed[name] |= np.isin(own, sorted(numbers))
+                there[own[needed[name]]] = True
+            for name, own in self.linked.items():
+                needed[name] |= there[own]
         if self.reads is None and self.linked is None:
             for name in (*self.operator.inputs, self.operator.output):
                 needed[name][:] = True

@@ -26,7 +26,7 @@ from target_arch.relax.readers.tflite_operators.site import (
     TFLiteOperand,
     TFLiteOperator,
 )
-from target_arch.relax.site import NotConverted
+from target_arch.relax.site import NotConverted, constant
 
 _TABLES = {"ADD": "AddOptions", "SUB": "SubOptions"}
 _MOST_SHIFTED = 31
@@ -225,10 +225,7 @@ def prelu(site: TFLiteOperator) -> Any:
     """PRELU."""
     x, alpha = site.tensor(0), site.tensor(1)
     if not site.stored:
-        count = (math.prod(x.shape),)
-        slopes = relax.op.reshape(relax.op.broadcast_to(alpha.expr, x.shape), count)
-        flat = relax.op.nn.prelu(relax.op.reshape(x.expr, count), slopes, axis=0)
-        return relax.op.reshape(flat, x.shape)
+        return _prelu_of_reals(x, alpha)
     if x.dtype not in (*STORED, "int16"):
         raise NotConverted(f"stored values of type {x.dtype}")
     if alpha.dtype not in STORED:
@@ -236,6 +233,21 @@ def prelu(site: TFLiteOperator) -> Any:
     steep = encoded(float32(x.scale / site.out.scale))
     flat = encoded(float32(float32(x.scale * alpha.scale) / site.out.scale))
     return _made(site, "leaky", **steep.named("0"), **flat.named("1"), **_offsets(site), **ending(site.out))
+
+
+def _prelu_of_reals(x: TFLiteOperand, alpha: TFLiteOperand) -> Any:
+    """A slope for each channel stays one; others are there once for each element."""
+    if alpha.shape and x.shape and math.prod(alpha.shape) == alpha.shape[-1] == x.shape[-1]:
+        channels = (alpha.shape[-1],)
+        known = alpha.value
+        slopes = (
+            relax.op.reshape(alpha.expr, channels) if known is None else constant(known.reshape(channels))
+        )
+        return relax.op.nn.prelu(x.expr, slopes, axis=len(x.shape) - 1)
+    count = (math.prod(x.shape),)
+    slopes = relax.op.reshape(relax.op.broadcast_to(alpha.expr, x.shape), count)
+    flat = relax.op.nn.prelu(relax.op.reshape(x.expr, count), slopes, axis=0)
+    return relax.op.reshape(flat, x.shape)
 
 
 def power(site: TFLiteOperator) -> Any:

@@ -12,6 +12,7 @@ pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert: pip install 
 
 from conformance.tflite_files import TfliteFile
 from conformance.tflite_operators import EQUAL, Variant, outcomes, run_once
+from target_arch.api.compilation import compile
 from target_arch.diagnostics import DiagnosticError
 from target_arch.pipeline import CompileRequest, compile_model
 from target_arch.plan.inputs.shapes import InputShapes
@@ -478,3 +479,14 @@ def test_an_open_batch_gets_the_extent_that_is_asked_for(tmp_path: Path) -> None
         model, _ = import_model(path, shapes=InputShapes(batch=batch))
         shapes[batch] = {tensor.shape for tensor in model.tensors.values()}
     assert shapes == {None: {(1, 4)}, 3: {(3, 4)}}
+
+
+def test_a_slope_for_each_channel_stays_one(tmp_path: Path) -> None:
+    """A slope for each element, as Relax would broadcast them, was most of a face detector's constants."""
+    file, shape = TfliteFile(), (1, 16, 16, 8)
+    slopes = file.tensor((1, 1, 8), "float32", data=np.arange(8, dtype=np.float32).reshape(1, 1, 8))
+    file.operator("PRELU", [file.input(shape, "float32"), slopes], [file.output(shape, "float32")], None)
+    path = tmp_path / "m.tflite"
+    path.write_bytes(file.content())
+    (pool,) = (pool for pool in compile(path, "mcu_m7").pools.value.pools if pool.pool.constant)
+    assert pool.bytes == 32
