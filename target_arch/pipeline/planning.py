@@ -110,6 +110,8 @@ def _lower(prepared: PreparedModel, *, advised: bool = True) -> Lowered:
         """Operators in slices after this refusal of whole ones, or where instances have room for slices
         alone. None where there are none, or none fit.
         """
+        if refusal is None and not only_in_slices(model, setting):
+            return None
         base = placed_for_slices(prepared, setting, wishes, trial)
         if base is None or not (refusal or graphs(base).needed):
             return None

@@ -16,6 +16,9 @@ from attrs import evolve
 from onnx import TensorProto, helper, numpy_helper
 
 from target_arch.pipeline import CompileRequest, compile_model
+from target_arch.plan.division import Divide
+from target_arch.plan.memory import BufferKind
+from target_arch.plan.resident import Resident
 from target_arch.run import build, reference_for, run_frames, verify, write_bundle
 from target_arch.soc import read_soc
 from tests.e2e.conftest import DIGITS
@@ -114,6 +117,20 @@ def test_they_agree_with_the_reference(bundle: Path, model: Path) -> None:
     assert found.passed, str(found)
     assert found.equal == found.outputs == 3
     assert found.self_test == "passed"
+
+
+@pytest.mark.long
+def test_divided_operators_and_residents(tmp_path: Path) -> None:
+    """Slices on the DSP and the engine, with constants that stay there: 50 frames, each bit by bit."""
+    request = CompileRequest(model_path=DIGITS, soc=read_soc(SOC), divide=Divide.AUTO, resident=Resident.AUTO)
+    made = compile_model(request)
+    shares = {share.instance for cut in made.division.values() for share in cut.shares}
+    assert shares == {"dsp_cpu", "fpga_conv2d"}
+    assert any(buffer.kind is BufferKind.RESIDENT for buffer in made.plan.buffers)
+    write_bundle(made.bundle, tmp_path / "bundle")
+    found = verify(DIGITS, tmp_path / "bundle", count=50, rtl=True, firmware=True, record=False)
+    assert found.passed, str(found)
+    assert found.equal == found.outputs == 50
 
 
 def convolutions_with_a_state(path: Path) -> Path:

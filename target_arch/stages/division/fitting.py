@@ -35,12 +35,16 @@ def divided_where_it_fits(graphs: DividedGraphs, lower: LowerGraph, refusal: Mis
     """The lowering of a division that fits, after this refusal of the model undivided, if there was one; None
     where none is found. Its operators are placed as if instances had room for all of their operands.
     """
+    if not tries(len(graphs.base.model.operators)):
+        return None
     for part in PARTS:
         able = _with_room(graphs, part)
         trials = DivisionTrials(graphs, able, lambda graph, setting: lower(graphs.lean(graph), setting))
         found = _fastest(trials, _divisions(graphs, able))
         if found is not None:
             return _recorded(trials.planned(trials.refined(found)).lowered, graphs, refusal)
+        if not any(each.most for each in able.values()):
+            break
     return None
 
 
