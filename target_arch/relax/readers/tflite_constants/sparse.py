@@ -8,9 +8,9 @@ import tflite
 Array = np.ndarray[Any, Any]
 
 _VECTORS = {
-    tflite.SparseIndexVector.Int32Vector: (tflite.Int32Vector, np.int32),
-    tflite.SparseIndexVector.Uint16Vector: (tflite.Uint16Vector, np.uint16),
-    tflite.SparseIndexVector.Uint8Vector: (tflite.Uint8Vector, np.uint8),
+    tflite.SparseIndexVector.Int32Vector: tflite.Int32Vector,
+    tflite.SparseIndexVector.Uint16Vector: tflite.Uint16Vector,
+    tflite.SparseIndexVector.Uint8Vector: tflite.Uint8Vector,
 }
 
 
@@ -53,7 +53,6 @@ def _level(metadata: Any, count: int) -> tuple[Array, Array]:
 
 
 def _numbers(table: Any, kind: int) -> Array:
-    made, dtype = _VECTORS[kind]
-    vector = made()
+    vector = _VECTORS[kind]()
     vector.Init(table.Bytes, table.Pos)
-    return np.array([vector.Values(index) for index in range(vector.ValuesLength())], dtype).astype(np.int64)
+    return np.asarray(vector.ValuesAsNumpy() if vector.ValuesLength() else (), np.int64)
