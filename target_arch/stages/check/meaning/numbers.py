@@ -5,7 +5,7 @@ Numbers are in runs of neighbours: an array of two rows, the first number of eac
 numbers have equal runs.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,11 +33,11 @@ class ByteNumbers:
 
     def owners(self, runs: Runs) -> tuple[int, ...]:
         """Which values, counted from 0 in the order in which they were taken, the numbers belong to."""
-        firsts = np.array(self._firsts, dtype=np.int64)
-        low = np.searchsorted(firsts, runs[0], side="right") - 1
-        many = np.searchsorted(firsts, runs[0] + runs[1], side="left") - low
-        each = np.repeat(low - np.cumsum(many) + many, many) + np.arange(many.sum())
-        return tuple(dict.fromkeys(each.tolist()))
+        found: dict[int, None] = {}
+        for first, count in runs.T.tolist():
+            low = bisect_right(self._firsts, first) - 1
+            found |= dict.fromkeys(range(low, bisect_left(self._firsts, first + count, low)))
+        return tuple(found)
 
     def told(self, runs: Runs) -> str:
         """The first bytes that these numbers are, in words."""
