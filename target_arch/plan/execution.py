@@ -37,13 +37,14 @@ class Execution:
     """A simulated run of steps, as one host thread takes them. Times are seconds from the start of the run.
 
     `bound` holds for any order of the same steps: the longest way through them and the busiest instance or
-    engine. `division_bound` holds for any division of the same operators over the instances that accept them,
-    with copies for nothing: 0 where no costs are known. `busy` of the `instances` of the chip compute at a
-    time, on average over the run. `alone` is the makespan with one partition after the other, as they were
-    placed; `undivided` that of the run before operators were divided, 0 where none is; `copied` that of the
-    run which copies all constants, 0 where none is resident, and `filling` the time in which `init` copies
-    those that are; `overlap` lists the steps that run at the same time, and those that do not for lack of
-    memory. `spans` are those in which something is busy, `waits` those in which the host stands still.
+    engine. `division_bound` holds for any division of the same operators over the instances that accept them
+    or slices of them, with copies for nothing: 0 where no costs are known. `busy` of the `instances` of the
+    chip compute at a time, on average over the run. `alone` is the makespan with one partition after the
+    other, as they were placed; `undivided` that of the run before operators were divided, 0 where none is;
+    `copied` that of the run which copies all constants, 0 where none is resident, and `filling` the time in
+    which `init` copies those that are; `overlap` lists the steps that run at the same time, and those that do
+    not for lack of memory. `spans` are those in which something is busy, `waits` those in which the host
+    stands still.
 
     Raises DiagnosticError for a run that takes less than a bound: one of the two is wrong.
     """

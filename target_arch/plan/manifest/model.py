@@ -232,8 +232,8 @@ class ExecutionEntry:
     gap: Annotated[float, "makespan less bound, divided by the bound; never negative"]
     division_bound: Annotated[
         float,
-        "a lower bound in seconds for any division of the operators over the instances that accept them, "
-        "with copies for nothing; 0 where no costs are known",
+        "a lower bound in seconds for any division of the operators over the instances that accept them or "
+        "slices of them, with copies for nothing; 0 where no costs are known",
     ]
     busy: Annotated[float, "instances that compute at a time, on average over the run"]
     instances: Annotated[int, "instances of the chip"]

@@ -1,10 +1,10 @@
 """A lower bound of the time of any division of operators over a chip.
 
-Operators are divided among all instances that accept them, in any shares, and copies are free. A run then
-takes the least time in which no instance has too much to do: the linear program of divisible work on
-unrelated machines. By its duality any weights of the instances give a bound: a second on an instance costs
-its weight, all instances together offer the sum of the weights in a second, and an operator costs no less
-than where it is cheapest. The simplex method, whose columns are assignments of all operators, finds the
+Operators are divided among all instances that accept them or slices of them, in any shares, and copies are
+free. A run then takes the least time in which no instance has too much to do: the linear program of divisible
+work on unrelated machines. By its duality any weights of the instances give a bound: a second on an instance
+costs its weight, all instances together offer the sum of the weights in a second, and an operator costs no
+less than where it is cheapest. The simplex method, whose columns are assignments of all operators, finds the
 weights with which that is the most. The bound is computed from them in whole numbers: it holds whatever the
 weights are.
 """
