@@ -93,7 +93,7 @@ def test_every_model_on_every_chip(model: str, soc: str, shared: Path, tmp_path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sanitizer", ["address,undefined", pytest.param("thread", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("sanitizer", ["address,undefined", pytest.param("thread", marks=pytest.mark.long)])
 def test_what_goes_wrong(sanitizer: str, needs_tool: Callable[[str], str], tmp_path: Path) -> None:
     cc = needs_tool("cc")
     folder = written(DIGITS, "zynq_edge", tmp_path / "b")

@@ -119,7 +119,7 @@ def test_a_worker_that_comes_later(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_scheduler_that_ends(tmp_path: Path) -> None:
     """What was known is kept; with another scheduler the search goes on."""
     made, program, store = read_space(space_file(tmp_path)), program_digest(()), Store(tmp_path / "x.jsonl")

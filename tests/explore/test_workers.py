@@ -75,7 +75,7 @@ def test_a_point_with_which_processes_end(
 DYING = "tests.explore.dying_worker"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_point_that_kills_is_a_crash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ONCE", str(tmp_path / "once"))
     text = ZYNQ.replace('where = ["tcm <= sram"]\n', "").replace('"64 KiB"]', '"2 KiB"]')
@@ -91,7 +91,7 @@ def test_a_point_that_kills_is_a_crash(tmp_path: Path, monkeypatch: pytest.Monke
     assert len(made) == 12
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_process_that_ends_with_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ONCE", str(tmp_path / "once"))
     monkeypatch.setenv("READ", "1")

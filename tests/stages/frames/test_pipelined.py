@@ -120,7 +120,11 @@ def test_what_is_at_its_bound_is_left_whole(made: CompiledModel) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("model", "soc", "above"), [("ic_resnet_int8", "quad_conv", 1.05), ("ad01_int8", "zynq_edge", 1.4)]
+    ("model", "soc", "above"),
+    [
+        pytest.param("ic_resnet_int8", "quad_conv", 1.05, marks=pytest.mark.long),
+        ("ad01_int8", "zynq_edge", 1.4),
+    ],
 )
 def test_other_kernels_for_frames(model: str, soc: str, above: float, shared: Path) -> None:
     """Slices of the host, and kernels with half of a memory: either pair was 1.37 and 1.9 times its bound."""

@@ -144,7 +144,7 @@ def calls_of(model: Model, form: HvxForm, vectors: CFunction, x: bytes) -> tuple
     return calls, [code, vectors.object]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_random_layers(needs_tool: Callable[[str], str], tmp_path: Path) -> None:
     for tool in ("gcc", "clang", "ld.lld", CORE.emulator):
         needs_tool(tool)
