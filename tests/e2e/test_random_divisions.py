@@ -62,4 +62,5 @@ def test_every_division_keeps_the_results(
     first = (9_000 + number) * GROUP
     found = group(range(first, first + NETS), tmp_path, Divide.AUTO)
     assert not found.wrong
+    assert {"wrong-slice", "wrong-join"}.isdisjoint(found.refused.values())
     assert choice.divided

@@ -89,8 +89,9 @@ def _windows(operator: Operator, model: Model, axis: int) -> dict[str, Any] | No
 
 
 def _image(operator: Operator, model: Model, axis: int) -> dict[str, Any] | None:
+    """A batch, rows or columns. A result of one place is not worth a division of its channels."""
     if axis == 3:
-        return _alike(operator, model, axis)
+        return None
     if axis == 0:
         return _one(0, model.tensors[operator.inputs[0]].shape[0], 0)
     window = required_windows(operator, model)[axis - 1]

@@ -15,6 +15,7 @@ from target_arch.plan.operators.facts import Arithmetic
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.plan.products import is_hybrid
 from target_arch.stages.check.meaning.division import division_faults
+from target_arch.stages.division.axes import axis_of
 from tests.conftest import GoldenCheck
 from tests.stages.check.meaning.test_division_faults import CASES, MATRIX, POOL, Case, Shape, _window
 
@@ -163,6 +164,15 @@ def test_slices_along_every_axis(case: Case) -> None:
     found = list(accepted(case.model))
     if case.kind in COMPUTE and not case.name.endswith("fit"):
         assert [each for each in found if not _is_computed(case, *each)] == []
+
+
+def test_a_pool_of_one_place_is_not_divided() -> None:
+    """The checker accepts no slices along its channels, so the search asks for none."""
+    attributes = {**POOL, "kernel": (1, 1), "strides": (1, 1), "padding": (0, 0, 0, 0)}
+    shape = (1, 1, 1, 8)
+    case = Case(name="", kind=K.MAX_POOL2D, inputs=(shape,), output=shape, attributes=attributes)
+    assert not list(accepted(case.model))
+    assert axis_of(case.model.operator("it"), case.model) is None
 
 
 def _printed(cuts: Sequence[int | None]) -> str:
