@@ -62,7 +62,8 @@ class _Rewriting:
         """The instance that leaves each tensor."""
         self._parts: dict[str, tuple[int, list[_Part]]] = {}
         """By tensor of the model, the axis and the parts in which its maker leaves it."""
-        self._made: dict[tuple[str, int, int, str], str] = {}
+        self._made: dict[tuple[str, int, range, str], str] = {}
+        """The tensors that have places of another one along an axis: by instance, or of constants."""
 
     def add(self, operator: Operator) -> None:
         """The operator, or its slices."""
@@ -149,12 +150,10 @@ class _Rewriting:
         return self._view(source, axis, range(needed.start - start, needed.stop - start), reader, instance)
 
     def _view(self, source: str, axis: int, needed: range, reader: str, instance: str) -> str:
-        key = (source, needed.start, needed.stop, instance)
+        key = (source, axis, needed, instance)
         if key not in self._made:
             tensor = self._tensors[source]
-            output = f"{source}.{needed.start}to{needed.stop}"
-            while output in self._tensors:
-                output += "a"
+            output = self._unused(source, needed)
             id = f"{reader}_view{sum(each.startswith(f'{reader}_view') for each in self._helpers)}"
             self._tensors[output] = evolve(tensor.with_extent(axis, len(needed)), name=output, origin=None)
             begin = tuple(needed.start if number == axis else 0 for number in range(len(tensor.shape)))
@@ -178,14 +177,22 @@ class _Rewriting:
     def _constant(self, tensor: Tensor, axis: int, needed: range) -> str:
         if len(needed) == tensor.shape[axis]:
             return tensor.name
-        name = f"{tensor.name}.{needed.start}to{needed.stop}"
-        if name not in self._tensors:
+        key = (tensor.name, axis, needed, "")
+        if key not in self._made:
             assert tensor.data is not None
+            name = self._made[key] = self._unused(tensor.name, needed)
             part = evolve(tensor.with_extent(axis, len(needed)), name=name, origin=None)
             data = _cut(tensor, axis, needed)
             quantization = _of_channels(tensor.quantization, axis, needed)
             self._tensors[name] = evolve(part, data=data, quantization=quantization)
-        return name
+        return self._made[key]
+
+    def _unused(self, name: str, places: range) -> str:
+        """A name for these places of a tensor."""
+        found = f"{name}.{places.start}to{places.stop}"
+        while found in self._tensors:
+            found += "a"
+        return found
 
     def _whole(self, name: str) -> None:
         """The whole tensor, joined where its maker was divided and nobody asked for it before."""

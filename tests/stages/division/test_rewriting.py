@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from attrs import evolve
 
-from conformance.channel_networks import random_network
+from conformance.channel_networks import Network, random_network
+from target_arch.plan.division import Cut, Share
+from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.run.exact.oracle import exact_outputs
 from target_arch.stages.check.meaning.division import division_faults
 from tests.backends.c.one import one_operator, quantized
@@ -58,3 +60,27 @@ def test_products_of_two_activations_keep_every_bit(shapes: tuple[tuple[int, ...
             swapped = evolve(operator, inputs=operator.inputs[::-1])
             operators = (*made.operators[:number], swapped, *made.operators[number + 1 :])
             assert tuple(division_faults(model, evolve(made, operators=operators)))
+
+
+def test_one_range_along_two_axes_is_two_views() -> None:
+    """Rows 0 and 1 of a tensor for one reader are not columns 0 and 1 of it for another."""
+    draw = np.random.default_rng(0)
+    net = Network(draw)
+    start = net.activation((1, 4, 4, 3))
+    other = net.add(OperatorKind.REQUANTIZE, (start,), net.activation((1, 4, 4, 3)))
+    window = {"kernel": (4, 1), "strides": (1, 1), "padding": (0, 0, 0, 0)}
+    mean = net.add(OperatorKind.AVG_POOL2D, (start,), net.activation((1, 1, 4, 3), like=start), (), window)
+    model = net.model((start,), (other, mean))
+    shares = tuple(Share(instance="dsp_cpu", start=first, stop=first + 2) for first in (0, 2))
+    cuts = [
+        Cut(operator=operator.id, axis=axis, shares=shares)
+        for operator, axis in zip(model.operators, (1, 2), strict=True)
+    ]
+    made = divided_at(model, {cut.operator: cut for cut in cuts}).model
+    assert not tuple(division_faults(model, made))
+    frame = [draw.integers(-128, 128, (1, 4, 4, 3), dtype=np.int8)]
+    one, two = exact_outputs(model, frame), exact_outputs(made, frame)
+    assert one is not None
+    assert two is not None
+    for ours, theirs in zip(two, one, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
