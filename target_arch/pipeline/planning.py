@@ -1,10 +1,10 @@
 """The second part of a compilation: a model placed, lowered and planned on what others leave of the chip."""
 
-from collections.abc import Callable, Collection, MutableMapping, Sequence
+from collections.abc import Callable, MutableMapping, Sequence
 from functools import partial
 from typing import Any
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from target_arch.pipeline.costs_used import costs_used
 from target_arch.pipeline.fewer_composites import alike, on_fewer, without_composites
@@ -30,7 +30,7 @@ from target_arch.stages.lowering.budgets.budget import limited
 from target_arch.stages.lowering.ladder import lower_in_order
 from target_arch.stages.lowering.order import lowering_order
 from target_arch.stages.placement.aims import PLAIN, PlacementTrial
-from target_arch.stages.placement.place import place
+from target_arch.stages.placement.place import Remembered, place
 from target_arch.stages.placement.rules import Rules
 from target_arch.stages.setting import Setting
 
@@ -74,80 +74,109 @@ def _on_fewer_composites(
 def _lower(prepared: PreparedModel, *, advised: bool = True) -> Lowered:
     """Unless `advised`, a refusal has no hint."""
     setting = prepared.setting
-    request, backends, model = prepared.request, prepared.backends, prepared.model
-    wishes = rules(request)
+    lowering = _Lowering(prepared=prepared, wishes=rules(prepared.request), advised=advised)
+    lowered = lowered_for(setting, lowering.tried)
+    return evolve(lowered, costs=costs_used(lowered, setting, prepared.backends), program=prepared.program)
 
-    def lower(
+
+@frozen(kw_only=True)
+class _Lowering:
+    """The ways in which a model is placed and lowered, the best of which is taken."""
+
+    prepared: PreparedModel
+    wishes: Rules
+    advised: bool
+
+    @property
+    def _setting(self) -> Setting:
+        return self.prepared.setting
+
+    @property
+    def _several(self) -> bool:
+        return len(self._setting.soc.instances) > 1
+
+    @property
+    def _divides(self) -> bool:
+        return self.prepared.request.divide is Divide.AUTO and self._several
+
+    def tried(self, trial: PlacementTrial) -> Lowered:
+        """The best lowering of a placement that is searched for in this way."""
+        setting, divide = self._setting, self.prepared.request.divide
+        lowered = self._fitted(trial)
+        made = [lowered]
+        if self._divides and not lowered.division:
+            faster = divided_where_faster(lowered, self._graphs(lowered.graph), self._again)
+            made = with_choice(setting, lowered, fastest(lowered, (faster, self._in_slices(trial))))
+        best = most_often([partial(self._in_flight, each) for each in made])
+        if setting.objective is Objective.THROUGHPUT:
+            best = with_halves(best, setting.soc, self._again, self._in_flight)
+        if divide is Divide.HOST and self._several:
+            best = with_host_slices(best, self._graphs(lowered.graph), self._again, self._in_flight)
+        return best
+
+    def _fitted(self, trial: PlacementTrial) -> Lowered:
+        """Whole operators where they fit, else slices of them."""
+        prepared = self.prepared
+        placed = partial(placed_as_asked, prepared, self._setting, trial=trial)
+        if self._divides:
+            try:
+                return self._lowered(placed, prepared.shared, advised=False)
+            except (DoesNotFitError, PlacementError) as refusal:
+                found = self._in_slices(trial, refusal)
+            if found is not None:
+                return found
+        return self._lowered(placed, prepared.shared, advised=self.advised)
+
+    def _in_slices(self, trial: PlacementTrial, refusal: Misfit | None = None) -> Lowered | None:
+        """Operators in slices after this refusal of whole ones, or where instances have room for slices
+        alone. None where there are none, or none fit.
+        """
+        prepared, setting = self.prepared, self._setting
+        if refusal is None and not only_in_slices(prepared.model, setting):
+            return None
+        base = placed_for_slices(prepared, setting, self.wishes, trial)
+        if base is None or not (refusal or self._graphs(base).needed):
+            return None
+        return divided_where_it_fits(self._graphs(base), self._again, refusal)
+
+    def _graphs(self, base: PartitionGraph) -> DividedGraphs:
+        backends = self.prepared.backends
+        return DividedGraphs(base=base, setting=self._setting, backends=backends, rules=self.wishes)
+
+    def _in_flight(self, made: Lowered) -> Lowered:
+        check_imported(self.prepared.model, made.graph)
+        return with_frames(self._setting, made, wanted_frames(self.prepared.request))
+
+    def _again(
+        self, graph: PartitionGraph, chip: Setting | None = None, limits: Limits = NO_LIMITS
+    ) -> Lowered:
+        """A placed model lowered for the chip, or for one that differs."""
+        placed = partial(as_placed, graph, self.wishes)
+        return self._lowered(placed, {}, chip or self._setting, limits, advised=False)
+
+    def _lowered(
+        self,
         place: Callable[[Rules], PartitionGraph],
         shared: MutableMapping[object, Any],
-        setting: Setting = setting,
+        setting: Setting | None = None,
         limits: Limits = NO_LIMITS,
         *,
         advised: bool,
     ) -> Lowered:
+        chip, prepared, request = setting or self._setting, self.prepared, self.prepared.request
         wish, policies = request.lowering_order or None, prepared.plug_ins.policies
-        lowerer = Lowerer(request.soc, backends, prepared.program, request.tuning, request.optimize, shared)
+        lowerer = Lowerer(
+            request.soc, prepared.backends, prepared.program, request.tuning, request.optimize, shared
+        )
         return lower_in_order(
-            setting=setting,
+            setting=chip,
             place=place,
-            order=lambda graph: lowering_order(graph, setting.soc, setting.codegens, wish, policies),
+            order=lambda graph: lowering_order(graph, chip.soc, chip.codegens, wish, policies),
             lower=lambda graph, partition, budget: lowerer.lower(graph, partition, limited(budget, limits)),
-            rules=wishes,
+            rules=self.wishes,
             advance=lowerer.advance,
             advised=advised,
         )
-
-    def again(graph: PartitionGraph, chip: Setting = setting, limits: Limits = NO_LIMITS) -> Lowered:
-        return lower(partial(as_placed, graph, wishes), {}, chip, limits, advised=False)
-
-    def graphs(base: PartitionGraph) -> DividedGraphs:
-        return DividedGraphs(base=base, setting=setting, backends=backends, rules=wishes)
-
-    several = len(setting.soc.instances) > 1
-    divides = request.divide is Divide.AUTO and several
-
-    def in_slices(trial: PlacementTrial, refusal: Misfit | None = None) -> Lowered | None:
-        """Operators in slices after this refusal of whole ones, or where instances have room for slices
-        alone. None where there are none, or none fit.
-        """
-        if refusal is None and not only_in_slices(model, setting):
-            return None
-        base = placed_for_slices(prepared, setting, wishes, trial)
-        if base is None or not (refusal or graphs(base).needed):
-            return None
-        return divided_where_it_fits(graphs(base), again, refusal)
-
-    def fitted(trial: PlacementTrial) -> Lowered:
-        """Whole operators where they fit, else slices of them."""
-        placed = partial(placed_as_asked, prepared, setting, trial=trial)
-        if divides:
-            try:
-                return lower(placed, prepared.shared, advised=False)
-            except (DoesNotFitError, PlacementError) as refusal:
-                found = in_slices(trial, refusal)
-            if found is not None:
-                return found
-        return lower(placed, prepared.shared, advised=advised)
-
-    def in_flight(made: Lowered) -> Lowered:
-        check_imported(model, made.graph)
-        return with_frames(setting, made, wanted_frames(request))
-
-    def tried(trial: PlacementTrial) -> Lowered:
-        lowered = fitted(trial)
-        made = [lowered]
-        if divides and not lowered.division:
-            ways = (divided_where_faster(lowered, graphs(lowered.graph), again), in_slices(trial))
-            made = with_choice(setting, lowered, fastest(lowered, ways))
-        best = most_often([partial(in_flight, each) for each in made])
-        if setting.objective is Objective.THROUGHPUT:
-            best = with_halves(best, setting.soc, again, in_flight)
-        if request.divide is Divide.HOST and several:
-            best = with_host_slices(best, graphs(lowered.graph), again, in_flight)
-        return best
-
-    lowered = lowered_for(setting, tried)
-    return evolve(lowered, costs=costs_used(lowered, setting, backends), program=prepared.program)
 
 
 def placed_as_asked(
@@ -155,12 +184,8 @@ def placed_as_asked(
     setting: Setting,
     rules: Rules,
     trial: PlacementTrial = PLAIN,
-    *,
-    in_slices: Collection[tuple[str, str]] = (),
 ) -> PartitionGraph:
-    """The placement by the request and these rules; `in_slices` are operators and instances where only slices
-    need room.
-    """
+    """The placement by the request and these rules."""
     request = prepared.request
     return place(
         prepared.model,
@@ -168,10 +193,8 @@ def placed_as_asked(
         prepared.backends,
         rules,
         order=partitioning_order(request),
-        searched=prepared.reuse.searches,
-        shared=prepared.shared,
         trial=evolve(trial, exact=request.exact),
-        in_slices=in_slices,
+        remembered=Remembered(searches=prepared.reuse.searches, shared=prepared.shared),
     )
 
 
@@ -181,6 +204,6 @@ def placed_for_slices(
     """The placement where instances may have room for slices of operators alone; None where there is none."""
     try:
         pairs = only_in_slices(prepared.model, setting)
-        return placed_as_asked(prepared, setting, rules, trial, in_slices=pairs)
+        return placed_as_asked(prepared, setting, rules, evolve(trial, in_slices=pairs))
     except PlacementError:
         return None

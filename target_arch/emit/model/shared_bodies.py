@@ -12,6 +12,8 @@ from attrs import frozen
 
 from target_arch.plan.kernels import CFunction
 
+_NAME = "its_name"
+"""In the place of a function's own name, by which texts that are alike differ."""
 SIZES = "sizes"
 """The name of the parameter that has the numbers."""
 
@@ -67,7 +69,7 @@ def shared_bodies(functions: Sequence[CFunction]) -> tuple[SharedBody, ...]:
 
 def _plain(function: CFunction) -> str:
     """The text without the comment in front of it, under a name that all functions have."""
-    return _COMMENT.sub("", function.text).replace(function.name, "function")
+    return _COMMENT.sub("", function.text).replace(function.name, _NAME)
 
 
 def _masked(number: re.Match[str]) -> str:
@@ -117,6 +119,6 @@ def _named(group: Sequence[CFunction], text: str, sizes: Sequence[tuple[int, ...
     name = f"{kind}_shared_{hashlib.sha256(text.encode()).hexdigest()[:8]}"
     return SharedBody(
         name=name,
-        text=text.replace("function", name, 1),
+        text=text.replace(_NAME, name, 1),
         numbers={each.name: tuple(of[at] for of in sizes) for at, each in enumerate(group)},
     )

@@ -28,13 +28,15 @@ class PlacementTrial:
     With `exact` a solver goes on from the result, for a short run or throughput.
     `staying` are operators with instances on which no run copies their constants, as they are resident.
     Unless `improved`, the placement is that of a short run. `limit` are the seconds of a run in the search
-    model, where they are to be others than the setting's, which are those of the steps.
+    model, where they are to be others than the setting's, which are those of the steps. `in_slices` are
+    operators with instances where only slices of them need room for their operands.
     """
 
     exact: bool = False
     improved: bool = True
     limit: float | None = None
     staying: frozenset[tuple[str, str]] = frozenset()
+    in_slices: frozenset[tuple[str, str]] = frozenset()
 
 
 PLAIN = PlacementTrial()

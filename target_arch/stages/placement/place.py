@@ -11,7 +11,7 @@ the least energy.
 from collections.abc import Collection, Mapping, MutableMapping, Sequence
 from typing import Any
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from target_arch.backend.contract import Backend
 from target_arch.diagnostics import Diagnostic
@@ -44,6 +44,16 @@ WORTH = 0.01
 """The share of the makespan that an order must save to replace the order that needs least memory."""
 
 
+@frozen(kw_only=True)
+class Remembered:
+    """What placements leave for later ones: results of searches by the whole of their problem, and what
+    backends keep for the model whatever the chip.
+    """
+
+    searches: MutableMapping[object, Found | None] = field(factory=dict)
+    shared: MutableMapping[object, Any] = field(factory=dict)
+
+
 def place(
     model: Model,
     setting: Setting,
@@ -51,22 +61,19 @@ def place(
     rules: Rules = NO_RULES,
     *,
     order: tuple[str, ...] | None = None,
-    searched: MutableMapping[object, Found | None] | None = None,
-    shared: MutableMapping[object, Any] | None = None,
     trial: PlacementTrial = PLAIN,
-    in_slices: Collection[tuple[str, str]] = (),
+    remembered: Remembered | None = None,
 ) -> PartitionGraph:
     """Give every operator an instance and cut the model into partitions.
 
     `backends` maps target_arch names; a target_arch without one runs no operator. `order` (target_arch names,
     by default the SoC's partitioning order) breaks ties of cost. Measured costs of the setting override
-    estimates. `trial` says how to search. `searched` are results of searches by the whole of their problem,
-    and gets that of this one; `shared` is what backends keep for the model whatever the chip.
-    `in_slices` are operators and instances where only slices need room for their operands.
+    estimates. `trial` says how to search. What is `remembered` is used, and what this search finds is added.
 
     Raises PlacementError where a rule or a measured cost names nothing or a rule cannot be honoured, or where
     nothing supports an operator; SolverMissingError where an exact trial lacks its solver.
     """
+    remembered = remembered or Remembered()
     kinds = {pattern.name for backend in backends.values() for pattern in backend.patterns}
     kinds |= {operator.kind for operator in model.operators}
     check_rules(rules, model, setting.soc, kinds)
@@ -77,12 +84,11 @@ def place(
         backends=backends,
         rules=rules,
         order=order or setting.soc.partitioning,
-        shared={} if shared is None else shared,
-        in_slices=in_slices,
+        shared=remembered.shared,
+        in_slices=trial.in_slices,
     )
     candidates = CandidateTable(wanted)
-    known = {} if searched is None else searched
-    placed = _Placed.search(wanted, candidates, searched=known, trial=trial)
+    placed = _Placed.search(wanted, candidates, searched=remembered.searches, trial=trial)
     made = choices(wanted, candidates, placed.problem, placed.groups, placed.instances, placed.judge)
     by_id = {choice.operator: choice for choice in made}
     ordered = _stores_last(placed.order)
