@@ -92,7 +92,7 @@ def test_without_an_operating_system(needs_tool: Tool, tmp_path: Path) -> None:
     for (_, _, run, step), model, timing in zip(lines, models, timings, strict=True):
         cost = run + (len(model.steps) + 1) * TURN
         times = TaskTimes(
-            cost=cost, last=0, longest=step + TURN, longest_step=0, drained=0, serial=0, flights={}, flown={},
+            cost=cost, last=0, longest=step + TURN, longest_step=0, loss=0, losses=(), flights={}, flown={},
             tails={}, hosted=cost, hosted_steps=(step + TURN,) * len(model.steps), pauses=0, where="",
             busy=cost,
         )  # fmt: skip

@@ -5,7 +5,8 @@ them it takes longer, and runs at once with models on the others.
 """
 
 from collections.abc import Sequence
-from itertools import product
+from functools import partial
+from itertools import combinations, product
 from math import inf, log, prod
 
 from target_arch.plan.workloads.answers import Analysis
@@ -20,15 +21,16 @@ _SAME = log(1.01)
 
 
 def together(choices: Sequence[Sequence[TimedTask]]) -> tuple[int, ...]:
-    """The number of the choice for each model. All ways are compared where these are few; else one model
-    after the other has another choice than its first while that is better.
+    """The number of the choice for each model. All ways are compared where these are few, and of those that
+    are as good one with few devices in common is taken; else one model after the other has another choice
+    than its first while that is better.
     """
     times = [[task_times(task) for task in each] for each in choices]
     first = tuple(0 for _ in choices)
     picks, best = first, _answer(choices, times, first)
     ways = [range(len(each)) for each in choices]
     if prod(map(len, choices)) <= _FEW:
-        for draft in product(*ways):
+        for draft in sorted(product(*ways), key=partial(_in_common, times)):
             found = _answer(choices, times, draft)
             if is_better(found, best):
                 picks, best = draft, found
@@ -44,6 +46,14 @@ def together(choices: Sequence[Sequence[TimedTask]]) -> tuple[int, ...]:
         if better is None:
             return picks
         picks, best = better
+
+
+def _in_common(times: Sequence[Sequence[TaskTimes]], picks: Sequence[int]) -> int:
+    """How often two models use one device or channel: jobs on different ones run at once, even where their
+    worst responses are no better for it.
+    """
+    lines = [each[pick].flights.keys() for each, pick in zip(times, picks, strict=True)]
+    return sum(len(one & other) for one, other in combinations(lines, 2))
 
 
 def is_better(one: Analysis, other: Analysis) -> bool:
