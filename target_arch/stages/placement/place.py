@@ -11,7 +11,7 @@ the least energy.
 from collections.abc import Collection, Mapping, MutableMapping, Sequence
 from typing import Any
 
-from attrs import evolve, field, frozen
+from attrs import define, evolve, field, frozen
 
 from target_arch.backend.contract import Backend
 from target_arch.diagnostics import Diagnostic
@@ -44,10 +44,10 @@ WORTH = 0.01
 """The share of the makespan that an order must save to replace the order that needs least memory."""
 
 
-@frozen(kw_only=True)
+@define(kw_only=True)
 class Remembered:
-    """What placements leave for later ones: results of searches by the whole of their problem, and what
-    backends keep for the model whatever the chip.
+    """The store that placements leave for later ones: results of searches by the whole of their problem, and
+    what backends keep for the model whatever the chip.
     """
 
     searches: MutableMapping[object, Found | None] = field(factory=dict)
