@@ -83,7 +83,7 @@ class _Planting:
     def depthwise(self, multiplier: int) -> None:
         """Keep planted channels, each as often as the multiplier says."""
         self.dead, self.constant = (np.repeat(each, multiplier) for each in (self.dead, self.constant))
-        self.tip = self.net.depthwise(self.tip, pad=0, multiplier=multiplier, dead=self._nothing())
+        self.tip = self.net.depthwise(self.tip, pad=0, multiplier=multiplier, dead=np.zeros_like(self.dead))
         self._note()
 
     def elementwise(self, kind: OperatorKind) -> None:
@@ -161,9 +161,6 @@ class _Planting:
             saturated=np.where(dead & (way == "saturated"), draw.choice([-SATURATED, SATURATED], outputs), 0),
         )
         return name, dead, dead & (way != "unread")
-
-    def _nothing(self) -> Values:
-        return np.zeros(len(self.dead), np.bool_)
 
     def _note(self) -> None:
         self.planted[self.tip] = int(self.dead.sum())

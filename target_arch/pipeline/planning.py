@@ -135,9 +135,10 @@ class _Lowering:
         if refusal is None and not only_in_slices(prepared.model, setting):
             return None
         base = placed_for_slices(prepared, setting, self.wishes, trial)
-        if base is None or not (refusal or self._graphs(base).needed):
+        graphs = None if base is None else self._graphs(base)
+        if graphs is None or not (refusal or graphs.needed):
             return None
-        return divided_where_it_fits(self._graphs(base), self._again, refusal)
+        return divided_where_it_fits(graphs, self._again, refusal)
 
     def _graphs(self, base: PartitionGraph) -> DividedGraphs:
         backends = self.prepared.backends

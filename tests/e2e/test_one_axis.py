@@ -69,7 +69,7 @@ def over_time() -> Net:
     ("form", "room", "arena"),
     [
         ("float", 20_000, (73_600, 16_720)),
-        pytest.param("qdq", 9_000, (17_208, 8_000), marks=pytest.mark.slow),
+        ("qdq", 9_000, (17_208, 8_000)),
     ],
 )
 def test_a_model_over_time_in_columns(

@@ -49,7 +49,7 @@ def compiled(
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("compiler", "arenas"),
-    [("gcc", Sharing.SHARED), pytest.param("clang", Sharing.SEPARATE, marks=pytest.mark.slow)],
+    [("gcc", Sharing.SHARED), ("clang", Sharing.SEPARATE)],
 )
 def test_models_alternate_with_programs_of_their_own(
     compiler: str, arenas: Sharing, needs_tool: Tool, tmp_path: Path

@@ -106,13 +106,7 @@ APART = {"m0": "dsp_cpu", "m1": "fpga_conv2d", "m2": "dsp_cpu"}
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "sanitizer",
-    [
-        "",
-        *(
-            pytest.param(f"-fsanitize={name}", marks=pytest.mark.slow)
-            for name in ("address,undefined", "thread")
-        ),
-    ],
+    ["", "-fsanitize=address,undefined", "-fsanitize=thread"],
 )
 def test_models_on_different_devices_run_at_once(sanitizer: str, needs_tool: Tool, tmp_path: Path) -> None:
     """Two on one device in turn, and both at once with one on another device."""

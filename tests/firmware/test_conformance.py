@@ -64,10 +64,10 @@ def firmware_of(core: str, folder: Path) -> FirmwareImage:
     ("core", "sanitizer"),
     [
         ("hexagon", "plain"),
-        pytest.param("hexagon", "asan+ubsan", marks=pytest.mark.slow),
+        ("hexagon", "asan+ubsan"),
         pytest.param("hexagon", "tsan", marks=pytest.mark.long),
-        pytest.param("riscv64", "plain", marks=pytest.mark.slow),
-        pytest.param("aarch64", "plain", marks=pytest.mark.slow),
+        ("riscv64", "plain"),
+        ("aarch64", "plain"),
     ],
 )
 def test_port_conforms(

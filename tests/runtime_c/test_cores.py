@@ -45,7 +45,7 @@ def conforms(lines: list[str], *, skipped: str = "") -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sanitizer", slow_except(["tsan"], sorted(SANITIZERS)))
+@pytest.mark.parametrize("sanitizer", sorted(SANITIZERS))
 def test_workers_conform_as_threads(sanitizer: str, needs_tool: Tool, tmp_path: Path) -> None:
     needs_tool("gcc")
     if not links("gcc", SANITIZERS[sanitizer], tmp_path):

@@ -2,8 +2,7 @@
 tried.
 
 What is cheap comes first: steps that wait earlier, copies that are earlier, and tiles that are moved again,
-cost some time; pieces
-cost copies; a tensor in another memory costs time at every access.
+cost some time; pieces cost copies; a tensor in another memory costs time at every access.
 """
 
 from collections.abc import Callable, Mapping

@@ -13,7 +13,6 @@ import target_arch
 from target_arch.backends.plain_c.four_bits import nibbles
 from target_arch.plan.model import Tensor
 from target_arch.plan.products import in_four_bits
-from tests.slow import slow_except
 from tests.systems import COMPILER, EMULATOR
 
 RANDOM = np.random.default_rng(3)
@@ -65,7 +64,7 @@ def flash(made: target_arch.Compilation) -> int:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("optimize", ["balanced", "size"])
-@pytest.mark.parametrize("soc", slow_except(["mcu_m7"], ["mcu_m7", "mcu_m55", "zynq_edge"]))
+@pytest.mark.parametrize("soc", ["mcu_m7", "mcu_m55", "zynq_edge"])
 def test_the_bits_are_those_of_bytes(soc: str, optimize: str, tmp_path: Path) -> None:
     narrow = target_arch.compile(NET, soc, optimize=optimize, name="net")
     wide = target_arch.compile(NET, soc, optimize="speed", name="net")

@@ -6,11 +6,23 @@ from attrs import evolve
 
 from conformance.channel_networks import Network, random_network
 from target_arch.plan.division import Cut, Share
+from target_arch.plan.model import Model
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.run.exact.oracle import exact_outputs
 from target_arch.stages.check.meaning.division import division_faults
 from tests.backends.c.one import one_operator, quantized
 from tests.stages.division.random_divisions import divided_at, random_cut, random_division
+
+
+def require_same_bits(draw: np.random.Generator, model: Model, made: Model) -> None:
+    """The checker finds nothing in a divided model, and it has the results of the model."""
+    assert not tuple(division_faults(model, made))
+    frame = [draw.integers(-128, 128, model.tensors[name].shape, dtype=np.int8) for name in model.inputs]
+    whole, divided = exact_outputs(model, frame), exact_outputs(made, frame)
+    assert whole is not None
+    assert divided is not None
+    for ours, theirs in zip(divided, whole, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -19,13 +31,7 @@ def test_random_divisions_keep_every_bit(seed: int) -> None:
     model, _ = random_network(seed)
     made = divided_at(model, random_division(draw, model)).model
     assert made.slices
-    assert not tuple(division_faults(model, made))
-    frame = [draw.integers(-128, 128, model.tensors[name].shape, dtype=np.int8) for name in model.inputs]
-    one, other = exact_outputs(model, frame), exact_outputs(made, frame)
-    assert one is not None
-    assert other is not None
-    for ours, theirs in zip(other, one, strict=True):
-        np.testing.assert_array_equal(ours, theirs)
+    require_same_bits(draw, model, made)
 
 
 MATRICES: tuple[tuple[tuple[int, ...], ...], ...] = (
@@ -49,12 +55,7 @@ def test_products_of_two_activations_keep_every_bit(shapes: tuple[tuple[int, ...
     cut = random_cut(draw, model, model.operators[0])
     assert cut is not None
     made = divided_at(model, {cut.operator: cut}).model
-    assert not tuple(division_faults(model, made))
-    frame = [draw.integers(-128, 128, tensor.shape, dtype=np.int8) for tensor in (a, b)]
-    one, other = exact_outputs(model, frame), exact_outputs(made, frame)
-    assert one is not None
-    assert other is not None
-    np.testing.assert_array_equal(other[0], one[0])
+    require_same_bits(draw, model, made)
     for number, operator in enumerate(made.operators):
         if operator.id in made.slices:
             swapped = evolve(operator, inputs=operator.inputs[::-1])
@@ -76,11 +77,4 @@ def test_one_range_along_two_axes_is_two_views() -> None:
         Cut(operator=operator.id, axis=axis, shares=shares)
         for operator, axis in zip(model.operators, (1, 2), strict=True)
     ]
-    made = divided_at(model, {cut.operator: cut for cut in cuts}).model
-    assert not tuple(division_faults(model, made))
-    frame = [draw.integers(-128, 128, (1, 4, 4, 3), dtype=np.int8)]
-    one, two = exact_outputs(model, frame), exact_outputs(made, frame)
-    assert one is not None
-    assert two is not None
-    for ours, theirs in zip(two, one, strict=True):
-        np.testing.assert_array_equal(ours, theirs)
+    require_same_bits(draw, model, divided_at(model, {cut.operator: cut for cut in cuts}).model)
