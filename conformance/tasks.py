@@ -67,17 +67,21 @@ def _tasks(
 def random_steps(
     random: Random, cost: int, lines: Sequence[str], hosted: float = 1.0
 ) -> tuple[TaskStep, ...]:
-    """Steps on the host and on timelines, that take so long together; those of the host so much shorter."""
+    """Steps on the host and on timelines, that take so long together; those of the host so much shorter.
+
+    In half of the cases each step has host time of its own, up to a tenth of what steps take in the mean.
+    """
     steps, counts = list[TaskStep](), Counter[str]()
     parts = [random.random() ** 2 + 0.02 for _ in range(random.randint(1, 12))]
+    host = int(cost / len(parts) * random.choice((0, random.uniform(0, 0.1))))
     for part in parts:
         where = random.choice(["", *lines])
-        takes = max(1, int(cost * part / sum(parts) * (1 if where else hosted)))
-        steps.append(TaskWork(takes=takes, timeline=where))
+        takes = max(1, int(cost * part / sum(parts) * (1 if where else hosted)) - host)
+        steps.append(TaskWork(takes=takes, timeline=where, host=host))
         if where:
             counts[where] += 1
             if random.random() < 0.7:
-                steps.append(TaskWait(timeline=where, value=counts[where]))
+                steps.append(TaskWait(timeline=where, value=counts[where], host=host))
     return tuple(steps)
 
 
