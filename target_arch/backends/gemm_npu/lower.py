@@ -16,6 +16,7 @@ from target_arch.backends.gemm_npu.tiles import (
     product,
     smallest,
     taken,
+    with_two_results,
 )
 from target_arch.backends.quantized import packed, parameters, words
 from target_arch.backends.tiling import Recorder, Ring, Span, after, rows_of, spans, tiles
@@ -89,7 +90,8 @@ def _tilings(
 ) -> tuple[GemmTiling, ...]:
     """A tiling per layer such that the shared buffers fit the budget guaranteed to every call site.
 
-    Two buffers per role where they fit all layers together, else one per role.
+    Two buffers per role where they fit all layers together, else one per role. Results have two wherever
+    there is room: one leaves while the next is computed, even where the block after that has to wait.
     """
     names = sorted(set(engine.memories.values()))
     budgets = [
@@ -104,7 +106,11 @@ def _tilings(
         tilings = tuple(tiling for tiling in chosen if tiling is not None)
         shared = _shared(tilings, engine)
         if all(shared[name] <= common[name] for name in names):
-            return tilings
+            twice = tuple(
+                with_two_results(layer.sizes, tiling) for layer, tiling in zip(layers, tilings, strict=True)
+            )
+            more = _shared(twice, engine)
+            return twice if all(more[name] <= common[name] for name in names) else tilings
     name = max(names, key=lambda each: shared[each] - common[each])
     raise DoesNotFit(layers[0].operator.id, name, shared[name], common[name])
 

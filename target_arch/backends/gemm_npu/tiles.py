@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, MutableMapping
 from math import prod
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from target_arch.backends.tiling import Link, loads, spans, tile_sizes, tiled_seconds
 from target_arch.plan.model import Model, Operator
@@ -103,6 +103,12 @@ def product(operator: Operator, model: Model) -> Product:
 def block_bytes(columns: int, depth: int, last: bool) -> int:
     """Bytes of one block of weights; the last over the depth also carries the parameters."""
     return columns * (depth + (PARAMETER_BYTES if last else 0))
+
+
+def with_two_results(whole: Product, tiling: GemmTiling) -> GemmTiling:
+    """A tiling with two buffers for blocks of results, if there is more than one block."""
+    blocks = ceil_div(whole.rows, tiling.rows) * ceil_div(whole.columns, tiling.columns)
+    return evolve(tiling, buffers=(*tiling.buffers[:3], min(2, blocks)))
 
 
 def taken(buffers: tuple[int, ...], sizes: tuple[int, ...], engine: GemmEngine) -> dict[str, int]:
