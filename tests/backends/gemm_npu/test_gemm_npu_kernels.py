@@ -145,6 +145,16 @@ def test_operators_of_a_partition_share_the_buffers(build: Build, sizes: tuple[i
     assert execute(kernel, on, model, build("gemm_npu"), x) == expected
 
 
+@pytest.mark.parametrize(("accumulators", "count"), [(32768, 2), (304, 2), (256, 1)])
+def test_results_have_two_buffers_where_there_is_room(accumulators: int, count: int) -> None:
+    kernel = backend.lower(machine((32768, 32768, accumulators)).request(dense((1, 640, 128))))
+    written = [action.operands[-1].of for action in kernel.actions if isinstance(action, Call)]
+    read = {action.operands[1].of for action in kernel.actions if isinstance(action, Call)}
+    assert len(set(written)) == count
+    assert len(written) > 2
+    assert len(read) == 1, "blocks of weights take turns"
+
+
 def test_what_does_not_fit_is_refused_with_numbers() -> None:
     model = dense((1, 640, 128))
     on = machine((32768, 32768, 32768))
