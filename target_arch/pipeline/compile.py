@@ -24,7 +24,13 @@ from target_arch.pipeline.preparation import PreparedModel, prepare
 from target_arch.pipeline.request import CompileRequest, ModelsRequest
 from target_arch.pipeline.resolve import name_of_bundle, named_models, require_alike, rules
 from target_arch.pipeline.reuse import Reuse
-from target_arch.pipeline.workloads import answered, checked, require_workload
+from target_arch.pipeline.workloads import (
+    answered,
+    checked,
+    limited,
+    require_short_steps,
+    require_workload,
+)
 from target_arch.plan.division import Divide
 from target_arch.plan.lowered import Lowered
 from target_arch.plan.model_pools import ModelPools
@@ -47,7 +53,7 @@ def compile_models(request: ModelsRequest) -> ModelsCompilation:
     require_alike(request)
     require_frames(request.models)
     require_workload(request)
-    prepared = tuple(prepare(each) for each in named_models(request))
+    prepared = limited(request.workload, [prepare(each) for each in named_models(request)])
     lowered = pack(prepared, request)
     if request.workload is not None:
         prepared, lowered = placed_together(request, request.workload, prepared, lowered)
@@ -74,6 +80,7 @@ def _timed(
     """The tasks of a workload and the answer about them; None without one."""
     if request.workload is None:
         return None
+    require_short_steps(request.workload, prepared, lowered)
     tasks = timed_tasks(request.workload, prepared, lowered)
     analysis = answered(request.workload, tasks)
     return TimedTasks(tasks=tasks, analysis=analysis, spans=checked(tasks, analysis))

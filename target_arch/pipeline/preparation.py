@@ -26,6 +26,7 @@ from target_arch.plan.goal import Goal
 from target_arch.plan.kernels import Codegen
 from target_arch.plan.memory import IoOwner
 from target_arch.plan.model import Model
+from target_arch.plan.workloads.workload import StepLimit
 from target_arch.registry.plug_ins import PlugIns
 from target_arch.relax.importer import import_model
 from target_arch.relax.operators.moved import with_own_outputs
@@ -56,6 +57,8 @@ class PreparedModel:
     """What backends keep for this model whatever the chip."""
     held: Mapping[str, int] = field(factory=dict, repr=False)
     """By memory the bytes that other models need there in their turns, and that no constant may keep."""
+    step_limit: StepLimit | None = None
+    """The most that its steps may take in a workload."""
 
     @property
     def setting(self) -> Setting:

@@ -2,15 +2,21 @@
 
 from collections.abc import Sequence
 
+from attrs import evolve
+
 from target_arch.diagnostics import refusal
+from target_arch.pipeline.preparation import PreparedModel
 from target_arch.pipeline.request import ModelsRequest
+from target_arch.pipeline.short_steps import steps_over
 from target_arch.plan.lowered import Lowered
 from target_arch.plan.memory import IoOwner
 from target_arch.plan.model_pools import Sharing
+from target_arch.plan.printed.reasoning import duration
 from target_arch.plan.printed.workloads import remedy, verdict
 from target_arch.plan.workloads.answers import Analysis
 from target_arch.plan.workloads.tasks import TimedTask
-from target_arch.plan.workloads.workload import Schedule, TimedModel, Workload
+from target_arch.plan.workloads.workload import MICROSECOND, PICO, Schedule, TimedModel, Workload
+from target_arch.soc.rounding import ceil_div
 from target_arch.stages.check.table import check_table
 from target_arch.stages.check.waiting import check_responses, check_waits
 from target_arch.stages.program.partial import PartialLowering
@@ -50,6 +56,32 @@ def require_workload(request: ModelsRequest) -> None:
 
 def _separate(request: ModelsRequest) -> bool:
     return request.arenas is not Sharing.SHARED
+
+
+def limited(workload: Workload | None, prepared: Sequence[PreparedModel]) -> tuple[PreparedModel, ...]:
+    """The models with the most that their steps may take in a workload."""
+    if workload is None:
+        return tuple(prepared)
+    return tuple(
+        evolve(each, step_limit=workload.limit(model))
+        for model, each in zip(workload.models, prepared, strict=True)
+    )
+
+
+def require_short_steps(
+    workload: Workload, prepared: Sequence[PreparedModel], lowered: Sequence[Lowered]
+) -> None:
+    """DiagnosticError for a model with a step that takes longer than it may."""
+    for ready, made in zip(prepared, lowered, strict=True):
+        limit = ready.step_limit
+        over = [] if limit is None else steps_over(limit, ready.setting, made)
+        if limit is None or not over:
+            continue
+        longest, asked = (duration(time / PICO) for time in (over[0].takes, limit.longest))
+        said = f"{over[0].words} takes {longest} at worst, and steps of `{ready.model.name}` may take {asked}"
+        least = ceil_div(over[0].takes, MICROSECOND)
+        hint = f'write `longest_step = "{least} us"`, or forbid the device: the step is not divided further'
+        raise refusal("long-step", f"workload {workload.name}", said, hint)
 
 
 def tasks_of(

@@ -1,5 +1,6 @@
 """Workloads, executed: every job bit-equal to a run of its model alone, in order, whoever preempts whom."""
 
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -238,6 +239,33 @@ def test_what_a_workload_rules_out(option: dict[str, str], said: str) -> None:
     with pytest.raises(DiagnosticError) as caught:
         compile_models(ModelsRequest(models=requests, arenas=arenas, workload=workload))
     assert str(caught.value) == said
+
+
+@pytest.mark.slow
+def test_long_steps_become_slices(needs_tool: Tool, tmp_path: Path) -> None:
+    """The more urgent model waits less, and every bit is that of a run alone."""
+    before, models = compiled(*digits(2, 1)), digits(2, 1)
+    made = compiled(models[0], evolve(models[1], longest_step=30_000_000))
+    assert before.timed is not None
+    assert made.timed is not None
+    (first, slow), (less, sliced) = before.timed.analysis.responses, made.timed.analysis.responses
+    assert slow.times.longest > 30_000_000 >= sliced.times.longest
+    assert less.blocked < first.blocked
+    assert not made.models[0].division
+    assert made.models[1].division
+    check_jobs_are_counted(*run(made, needs_tool("cc"), tmp_path, 1.0))
+
+
+def test_steps_that_stay_too_long_are_refused() -> None:
+    models = digits(2, 1)
+    with pytest.raises(DiagnosticError) as caught:
+        compiled(models[0], evolve(models[1], longest_step=1_000_000))
+    assert re.fullmatch(
+        r"workload w: error: a copy of `\S+` takes \d+ us at worst, and steps of `m1` may take 1 us "
+        r'\[long-step\]\nhint: write `longest_step = "\d+ us"`, or forbid the device: the step is not '
+        "divided further",
+        str(caught.value),
+    )
 
 
 def test_a_table_that_would_be_too_long() -> None:

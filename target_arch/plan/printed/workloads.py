@@ -63,7 +63,7 @@ def remedy(analysis: Analysis, change: HelpfulChange) -> str:
             return "priorities by deadlines, the shortest one first"
         case Change.STEP:
             now = f"{duration(times.longest / PICO)} (step {times.longest_step})"
-            return f"a longest step of `{name}` of {limit} instead of {now}"
+            return f"a `longest_step` of `{name}` of {limit} instead of {now}"
         case Change.COST:
             where = times.where or "the host"
             said = f"{duration(times.busy / PICO)} of it on {where}"

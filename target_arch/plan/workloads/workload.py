@@ -86,11 +86,32 @@ class Timing:
 
 @frozen(kw_only=True)
 class TimedModel:
-    """A model of a workload, with its file."""
+    """A model of a workload, with its file. No step of it takes longer than `longest_step` at worst, if
+    there is one.
+    """
 
     name: str
     file: Path
     timing: Timing
+    longest_step: int | None = None
+
+
+@frozen(kw_only=True)
+class WorstRule:
+    """How long a step takes at worst: its estimate and `margin` times as much on top, where the costs state
+    nothing worse, and the host's `overhead`.
+    """
+
+    margin: float
+    overhead: int
+
+
+@frozen(kw_only=True)
+class StepLimit:
+    """The most that a step of a model takes at worst."""
+
+    longest: int
+    worst: WorstRule
 
 
 @frozen(kw_only=True)
@@ -107,3 +128,14 @@ class Workload:
     placement: WorkloadPlacement = field(default=WorkloadPlacement.ALONE, converter=workload_placement)
     margin: float = 0.2
     overhead: int = 0
+
+    @property
+    def worst(self) -> WorstRule:
+        """How long steps take at worst."""
+        return WorstRule(margin=self.margin, overhead=self.overhead)
+
+    def limit(self, model: TimedModel) -> StepLimit | None:
+        """The most that a step of one of the models takes; None where the workload does not say."""
+        if model.longest_step is None:
+            return None
+        return StepLimit(longest=model.longest_step, worst=self.worst)

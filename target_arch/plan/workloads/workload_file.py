@@ -65,6 +65,12 @@ class ModelTable(ClosedRecord):
         "for a job that comes while the one before is not over: `skip` it, `queue` it, or `drop_oldest` of "
         "those that wait",
     ] = Overload.SKIP
+    longest_step: Annotated[
+        float | None,
+        _PERIOD,
+        "no step of it takes longer at worst, and others wait for none that does: longer operators are "
+        "computed in slices",
+    ] = None
 
 
 @frozen(kw_only=True)
@@ -88,7 +94,7 @@ class WorkloadDocument(ClosedRecord):
     ] = 0.0
 
 
-_TIMES = ("period", "deadline", "offset", "jitter")
+_TIMES = ("period", "deadline", "offset", "jitter", "longest_step")
 
 
 def read_workload(file: File) -> Workload:
@@ -151,6 +157,7 @@ class _Reading(TableDraft):
             self.fault("model-not-found", (*path, "file"), f"there is no file `{file}`")
         if len(self.faults) > before or "period" not in times:
             return None
+        longest = times.pop("longest_step", None)
         timing = Timing(
             **{"deadline": times["period"], **times},
             priority=values.get("priority", 0),
@@ -158,7 +165,7 @@ class _Reading(TableDraft):
             overload=values.get("overload", Overload.SKIP),
         )
         self._consistent(path, timing, schedule)
-        return TimedModel(name=name, file=file, timing=timing)
+        return TimedModel(name=name, file=file, timing=timing, longest_step=longest)
 
     def _whole(self, path: Path, seconds: float) -> int:
         """Picoseconds of a time; a fault where it is no number of microseconds."""

@@ -54,9 +54,28 @@ class Divisible:
     def _slices(self, instance: str, start: int, stop: int) -> Iterator[Share]:
         """A share in as few slices about alike as the instance has room for; none where it is empty."""
         count = ceil((stop - start) / self.most.get(instance, self.extent))
-        length = ceil((stop - start) / max(count, 1) / self.unit) * self.unit
-        for first in range(start, stop, max(length, 1)):
-            yield Share(instance=instance, start=first, stop=min(first + length, stop))
+        if count:
+            yield from self._parts(Share(instance=instance, start=start, stop=stop), count)
+
+    @property
+    def whole(self) -> Cut:
+        """All of it on the instance on which it is."""
+        share = Share(instance=self.instance, start=0, stop=self.extent)
+        return Cut(operator=self.operator.id, axis=self.axis, shares=(share,))
+
+    def finer(self, cut: Cut, counts: Sequence[int]) -> Cut:
+        """The shares of a cut, each in so many slices about alike, as far as it has units for these."""
+        shares = tuple(
+            piece
+            for share, count in zip(cut.shares, counts, strict=True)
+            for piece in self._parts(share, count)
+        )
+        return Cut(operator=cut.operator, axis=cut.axis, shares=shares)
+
+    def _parts(self, share: Share, count: int) -> Iterator[Share]:
+        length = ceil((share.stop - share.start) / count / self.unit) * self.unit
+        for first in range(share.start, share.stop, length):
+            yield Share(instance=share.instance, start=first, stop=min(first + length, share.stop))
 
     def pieces(self, count: int) -> Cut | None:
         """So many equal pieces for the instance on which it is."""

@@ -26,6 +26,7 @@ overload = "drop_oldest"
 file = "vww.tflite"
 on = "demand"
 period = "66 ms"
+longest_step = "400 us"
 """
 
 
@@ -57,6 +58,7 @@ def test_a_workload(tmp_path: Path) -> None:
     )
     assert vww.timing == Timing(period=66 * _MS, deadline=66 * _MS, priority=1, demand=True)
     assert [each.timing.places for each in made.models] == [2, 1]
+    assert [each.longest_step for each in made.models] == [None, 400_000_000]
 
 
 def test_models_may_be_placed_together(tmp_path: Path) -> None:
