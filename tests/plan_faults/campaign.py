@@ -1,20 +1,46 @@
 """Faults planted, and what became of them."""
 
 from collections import Counter
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from random import Random
+from typing import Any, Protocol
 
 from attrs import field, frozen
 
-from target_arch.plan.lowered import Lowered
-from target_arch.stages.check.meaning.check import check_meaning
-from target_arch.stages.check.plan import check
-from target_arch.stages.check.rules.aliases import parts
-from target_arch.stages.errors import CheckError
-from target_arch.stages.lowering.ladder import sizes
-from tests.plan_faults.execution import NoRun, outcomes
-from tests.plan_faults.faults import FAULTS
-from tests.plan_faults.plans import RightPlan, plan
+from tests.plan_faults.division import division
+from tests.plan_faults.execution import NoRun
+from tests.plan_faults.frames import frames
+from tests.plan_faults.plans import plan, plan_with_residents
+
+
+class Subject(Protocol):
+    """Something right that faults are planted into, the kinds of them, what a compilation would accept, and
+    what is computed with it.
+    """
+
+    @property
+    def right(self) -> Any:
+        """Without a fault."""
+
+    @property
+    def kinds(self) -> Mapping[str, Callable[[Random, Any], Any]]:
+        """The faults by name; each is None where it has nothing to change."""
+
+    def accepts(self, changed: Any) -> bool:
+        """True where a compilation would end with it."""
+
+    def outcomes(self, changed: Any, seed: int) -> object:
+        """What it computes."""
+
+
+SUBJECTS: Mapping[str, Callable[[int], Subject | None]] = {
+    "steps": plan,
+    "residents": plan_with_residents,
+    "frames": frames,
+    "division": division,
+}
+"""By number; None where there is none of that number."""
 
 
 class Verdict(StrEnum):
@@ -36,52 +62,35 @@ class Planted:
     wrong: tuple[str, ...] = ()
 
 
-def accepted(right: RightPlan, changed: Lowered) -> bool:
-    """True where a compilation would end with this plan."""
-    model = right.lowered.graph.model
-    known = sizes(right.lowered.graph, right.lowered.kernels)
-    try:
-        check(right.soc, changed.steps, changed.plan, known, parts(model), model.states)
-        check_meaning(changed.graph, changed.kernels, changed.steps, changed.plan)
-    except CheckError:
-        return False
-    return True
-
-
-def planted(number: int, seed: int, count: int) -> Planted | None:
-    """So many faults in the plan of that number, each kind in its turn; None where there is no plan."""
-    right = plan(number)
-    if right is None:
-        return None
+def planted(subject: Subject, number: int, seed: int, count: int) -> Planted:
+    """So many faults in what has that number, each kind in its turn."""
     verdicts: Counter[tuple[str, Verdict]] = Counter()
     wrong: list[str] = []
-    expected: dict[int, list[list[bytes]]] = {}
-    kinds = list(FAULTS)
+    expected: list[object] = []
+    kinds = list(subject.kinds)
     for turn in range(count):
         kind = kinds[(number * count + turn) % len(kinds)]
         random = Random(f"{seed} {number} {turn}")
-        changed = FAULTS[kind](random, right.lowered)
-        if changed is None or changed == right.lowered:
+        changed = subject.kinds[kind](random, subject.right)
+        if changed is None or changed == subject.right:
             continue
-        verdict = _verdict(right, changed, seed, expected)
+        verdict = _verdict(subject, changed, seed, expected)
         verdicts[kind, verdict] += 1
         if verdict in (Verdict.WRONG, Verdict.FAILED):
             wrong.append(f"{verdict}: plan {number}, turn {turn} of {count}, {kind}")
     return Planted(verdicts=verdicts, wrong=tuple(wrong))
 
 
-def _verdict(
-    right: RightPlan, changed: Lowered, seed: int, expected: dict[int, list[list[bytes]]]
-) -> Verdict:
+def _verdict(subject: Subject, changed: object, seed: int, expected: list[object]) -> Verdict:
     try:
-        if not accepted(right, changed):
+        if not subject.accepts(changed):
             return Verdict.FOUND
     except Exception:  # whatever it is, it is a finding
         return Verdict.FAILED
-    if seed not in expected:
-        expected[seed] = outcomes(right.lowered, seed)
+    if not expected:
+        expected.append(subject.outcomes(subject.right, seed))
     try:
-        same = outcomes(changed, seed) == expected[seed]
+        same = subject.outcomes(changed, seed) == expected[0]
     except NoRun:
         same = False
     return Verdict.HARMLESS if same else Verdict.WRONG

@@ -3,17 +3,17 @@
 A call writes bytes that nothing but its function, its words and the bytes that it reads say. Where it may not
 write one operand over another, by its kernel, it writes before it reads. A copy to where it reads loses the
 bytes that both have. Asynchronous steps happen when they are started, or when they are waited for. Memories
-hold anything at first.
+hold anything at first; `init` fills constants, first values of states and residents in.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import blake2b
 from random import Random
 
 from target_arch.plan.kernels import Call, Kernel, Operand, Slice
 from target_arch.plan.lowered import Lowered
 from target_arch.plan.memory import Arena, BufferKind
-from target_arch.plan.steps import Copy, Dispatch, Event, Wait
+from target_arch.plan.steps import Copy, Dispatch, Event, Fill, Wait
 
 RUNS = 2
 """One after the other: the second one finds the states that the first one left."""
@@ -25,17 +25,23 @@ class NoRun(Exception):
 
 def outcomes(result: Lowered, seed: int) -> list[list[bytes]]:
     """The outputs, and then the states, of runs with each timing."""
+    return [Chip(result, late, seed).runs() for late in timings(seed)]
+
+
+def timings(seed: int) -> tuple[Callable[[], bool], ...]:
+    """Whether an asynchronous step happens as late as it may: always, never, and at random."""
     random = Random(seed)
-    timings: tuple[Callable[[], bool], ...] = (
+    return (
         lambda: True,
         lambda: False,
         lambda: random.random() < 0.5,
         lambda: random.random() < 0.2,
     )
-    return [_Chip(result, late, seed).runs() for late in timings]
 
 
-class _Chip:
+class Chip:
+    """Memories of bytes, with the constants and states of a bundle that `init` has put there."""
+
     def __init__(self, result: Lowered, late: Callable[[], bool], seed: int) -> None:
         self._result, self._late, self._seed = result, late, seed
         self._random = Random(seed)
@@ -44,29 +50,57 @@ class _Chip:
             arena: bytearray(self._random.randbytes(size)) for arena, size in self._sizes().items()
         }
         self._pending: list[tuple[Event, Copy | Dispatch]] = []
-        model = result.graph.model
-        self._tensors = {**model.tensors, **_packed(result.kernels.values())}
+        self._tensors = {**result.graph.model.tensors, **_packed(result.kernels.values())}
+        self._begin()
 
     def runs(self) -> list[bytes]:
         """The outputs of each run, then its states."""
-        self._begin()
-        found = []
-        for run in range(RUNS):
-            self._inputs(run)
-            for step in self._result.steps.steps:
-                if isinstance(step, Wait):
-                    self._finish(
-                        lambda event, of=step.event: event.timeline == of.timeline and event.value <= of.value
-                    )
-                elif isinstance(step, Copy | Dispatch):
-                    self._start(step)
-            self._finish(lambda event: True)
-            model, order = self._result.graph.model, self._result.steps
-            outputs = [name for _, name in order.outputs]
-            nexts = {each.tensor: each.next for each in order.states}
-            names = [*outputs[: len(model.outputs)], *(nexts[state.tensor] for state in model.states)]
-            found += [self._read(self._whole(name)) for name in names]
-        return found
+        return [part for number in range(RUNS) for part in (*self.run(number), *self.states())]
+
+    def run(self, number: int) -> list[bytes]:
+        """The outputs of a run with the inputs of that number."""
+        self.inputs(number, self._result.steps.inputs)
+        for step in self._result.steps.steps:
+            if isinstance(step, Wait):
+                self.wait(step.event)
+            elif isinstance(step, Copy | Dispatch):
+                self.start(step)
+        self.settle()
+        return self.outputs(self._result.steps.outputs)
+
+    def inputs(self, number: int, pairs: Sequence[tuple[str, str]]) -> None:
+        """The caller puts its inputs, in the model's order, where the bundle says."""
+        names = self._result.graph.model.inputs
+        for place, (tensor, (_, name)) in enumerate(zip(names, pairs, strict=False)):
+            values = Random(self._seed + 100 * number + place).randbytes(self._tensors[tensor].bytes)
+            self._write(self._whole(name), values)
+
+    def outputs(self, pairs: Sequence[tuple[str, str]]) -> list[bytes]:
+        """What the caller reads where the bundle says."""
+        names = [name for _, name in pairs]
+        return [self._read(self._whole(name)) for name in names[: len(self._result.graph.model.outputs)]]
+
+    def states(self) -> list[bytes]:
+        """The next values of the model's states."""
+        nexts = {each.tensor: each.next for each in self._result.steps.states}
+        names = (nexts[state.tensor] for state in self._result.graph.model.states)
+        return [self._read(self._whole(name)) for name in names]
+
+    def start(self, step: Copy | Dispatch) -> None:
+        """A step is started: it happens at once, or when it is waited for."""
+        behind = step.event is not None and any(e.timeline == step.event.timeline for e, _ in self._pending)
+        if step.event is not None and (behind or self._late()):
+            self._pending.append((step.event, step))
+        else:
+            self._execute(step)
+
+    def wait(self, event: Event) -> None:
+        """What the timeline does up to the event happens."""
+        self._finish(lambda other: other.timeline == event.timeline and other.value <= event.value)
+
+    def settle(self) -> None:
+        """Everything that was started happens."""
+        self._finish(lambda event: True)
 
     def _sizes(self) -> Mapping[Arena, int]:
         sizes: dict[Arena, int] = {}
@@ -85,20 +119,9 @@ class _Chip:
             now = self._whole(each.now)
             initial = bytes(now.bytes) if each.initial is None else self._read(self._whole(each.initial))
             self._write(now, initial)
-
-    def _inputs(self, run: int) -> None:
-        """The caller puts its inputs, in the model's order, where the bundle says."""
-        names = self._result.graph.model.inputs
-        for number, (tensor, (_, name)) in enumerate(zip(names, self._result.steps.inputs, strict=False)):
-            values = Random(self._seed + 100 * run + number).randbytes(self._tensors[tensor].bytes)
-            self._write(self._whole(name), values)
-
-    def _start(self, step: Copy | Dispatch) -> None:
-        behind = step.event is not None and any(e.timeline == step.event.timeline for e, _ in self._pending)
-        if step.event is not None and (behind or self._late()):
-            self._pending.append((step.event, step))
-        else:
-            self._execute(step)
+        for step in self._result.steps.steps:
+            if isinstance(step, Fill):
+                self._execute(step.copy)
 
     def _finish(self, over: Callable[[Event], bool]) -> None:
         done = [pair for pair in self._pending if over(pair[0])]

@@ -9,7 +9,7 @@ from attrs import evolve
 from target_arch.plan.kernels import Access, Operand, Slice
 from target_arch.plan.lowered import Lowered
 from target_arch.plan.memory import Buffer, BufferKind
-from target_arch.plan.steps import Copy, Dispatch, Event, Load, Step, Wait
+from target_arch.plan.steps import Copy, Dispatch, Event, Fill, Load, Step, Wait
 
 Fault = Callable[[Random, Lowered], Lowered | None]
 _T = TypeVar("_T")
@@ -497,10 +497,47 @@ def _channel(random: Random, plan: Lowered, step: Copy) -> Copy | None:
     return evolve(step, event=Event(timeline=other, value=1000))
 
 
+def _fill(change: Fault) -> Fault:
+    """The change of a copy made to a fill."""
+
+    def fault(random: Random, plan: Lowered) -> Lowered | None:
+        found = _picked(random, _numbered(plan.steps.steps, Fill))
+        if found is None:
+            return None
+        changed = change(random, _order(plan, steps=(found[1].copy,)))
+        copies = () if changed is None else changed.steps.steps
+        instead = [Fill(copy=each) for each in copies if isinstance(each, Copy)]
+        return _with(plan, found[0], *instead) if instead else None
+
+    return fault
+
+
+def _fills_exchanged(random: Random, plan: Lowered) -> Lowered | None:
+    """The sources of two fills in each other's place."""
+    found = _numbered(plan.steps.steps, Fill)
+    if len(found) < 2:
+        return None
+    (one, first), (other, second) = random.sample(found, 2)
+    steps = list(plan.steps.steps)
+    steps[one] = Fill(copy=evolve(first.copy, source=second.copy.source))
+    steps[other] = Fill(copy=evolve(second.copy, source=first.copy.source))
+    return _order(plan, steps=tuple(steps))
+
+
+def _filled_later(random: Random, plan: Lowered) -> Lowered | None:
+    """A fill as a copy of each run, after its first use or before."""
+    found = _picked(random, _numbered(plan.steps.steps, Fill))
+    if found is None:
+        return None
+    steps = [step for number, step in enumerate(plan.steps.steps) if number != found[0]]
+    steps.insert(random.randint(found[0], len(steps)), evolve(found[1].copy, event=None, engine="cpu"))
+    return _order(plan, steps=recounted(steps))
+
+
 # Steps.
 
 
-def _left_out(kind: type[Load] | type[Copy] | type[Dispatch] | type[Wait]) -> Fault:
+def _left_out(kind: type[Load] | type[Fill] | type[Copy] | type[Dispatch] | type[Wait]) -> Fault:
     def fault(random: Random, plan: Lowered) -> Lowered | None:
         found = _picked(random, _numbered(plan.steps.steps, kind))
         return None if found is None else _with(plan, found[0])
@@ -508,7 +545,7 @@ def _left_out(kind: type[Load] | type[Copy] | type[Dispatch] | type[Wait]) -> Fa
     return fault
 
 
-def _twice(kind: type[Load] | type[Copy] | type[Dispatch]) -> Fault:
+def _twice(kind: type[Load] | type[Fill] | type[Copy] | type[Dispatch]) -> Fault:
     def fault(random: Random, plan: Lowered) -> Lowered | None:
         found = _picked(random, _numbered(plan.steps.steps, kind))
         if found is None:
@@ -672,3 +709,24 @@ def _both(random: Random, plan: Lowered) -> Lowered | None:
 
 
 FAULTS["two faults"] = _both
+
+FILL_FAULTS: dict[str, Fault] = {
+    "fill left out": _left_out(Fill),
+    "fill twice": _twice(Fill),
+    "fill from another buffer": _fill(_end("source", _slice_elsewhere)),
+    "fill from another buffer with room": _fill(_end("source", _slice_in_larger)),
+    "fill from other bytes": _fill(_end("source", _slice_shifted)),
+    "fill to another buffer": _fill(_end("target", _slice_elsewhere)),
+    "fill to another buffer with room": _fill(_end("target", _slice_in_larger)),
+    "fill to other bytes": _fill(_end("target", _slice_shifted)),
+    "fill shorter": _fill(_copy(_copy_shorter)),
+    "fill in wrong rows": _fill(_copy(_copy_rows)),
+    "fill back": _fill(_copy(_copy_back)),
+    "fill by another engine": _fill(_copy(_engine)),
+    "fills exchanged": _fills_exchanged,
+    "fill in each run": _filled_later,
+    "resident at another's place": _some_buffer(_at_another, (BufferKind.RESIDENT,)),
+    "resident of another kind": _some_buffer(_other_kind, (BufferKind.RESIDENT,)),
+    "resident in place of another": _some_buffer(_in_place, (BufferKind.RESIDENT,)),
+}
+"""Of plans with residents, beside all others."""

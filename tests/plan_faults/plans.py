@@ -1,13 +1,15 @@
 """Random right plans: of small graphs whose accelerators move tiles, and of random ONNX models as they are
-compiled for random chips. Half of the models have states.
+compiled for random chips. Half of the models have states. In those with residents, constants that a run would
+copy stay where `init` has copied them.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
 import onnx
-from attrs import evolve, fields, frozen
+from attrs import evolve, field, fields, frozen
 
 from conformance.random_nets.chips import chip
 from conformance.random_nets.nets import net
@@ -15,8 +17,17 @@ from target_arch.diagnostics import DiagnosticError
 from target_arch.pipeline import CompileRequest, ModelsRequest, compile_models
 from target_arch.plan.lowered import Lowered
 from target_arch.plan.model import Model
+from target_arch.plan.resident import Resident
+from target_arch.plan.steps import Fill
 from target_arch.relax.operators.states import StatePair, with_states
 from target_arch.soc.model import SoC
+from target_arch.stages.check.meaning.check import check_meaning
+from target_arch.stages.check.plan import check
+from target_arch.stages.check.rules.aliases import parts
+from target_arch.stages.errors import CheckError
+from target_arch.stages.lowering.ladder import sizes
+from tests.plan_faults.execution import outcomes
+from tests.plan_faults.faults import FAULTS, FILL_FAULTS, Fault
 from tests.stages import chips
 from tests.stages.lowering.test_ladder import lowered
 
@@ -30,6 +41,27 @@ class RightPlan:
 
     soc: SoC
     lowered: Lowered
+    kinds: Mapping[str, Fault] = field(default=FAULTS, repr=False)
+
+    @property
+    def right(self) -> Lowered:
+        """What faults are planted into."""
+        return self.lowered
+
+    def accepts(self, changed: Lowered) -> bool:
+        """True where a compilation would end with this plan."""
+        model = self.lowered.graph.model
+        known = sizes(self.lowered.graph, self.lowered.kernels)
+        try:
+            check(self.soc, changed.steps, changed.plan, known, parts(model), model.states)
+            check_meaning(changed.graph, changed.kernels, changed.steps, changed.plan)
+        except CheckError:
+            return False
+        return True
+
+    def outcomes(self, changed: Lowered, seed: int) -> object:
+        """What is left by runs of the plan."""
+        return outcomes(changed, seed)
 
 
 def plan(number: int) -> RightPlan | None:
@@ -40,15 +72,28 @@ def plan(number: int) -> RightPlan | None:
         return None
 
 
+def plan_with_residents(number: int) -> RightPlan | None:
+    """The plan of that number with residents; None where no constant is copied, or none has room."""
+    random = Random(number)
+    soc = random.choice((chips.EDGE, chips.EDGE, chips.quad()))
+    setting = evolve(chips.setting(soc), resident=Resident.AUTO)
+    lower, model = chips.lowerer(soc, random.choice((1, 2, 4))), small_model(random)
+    made = lowered(model, soc, lower, setting=setting)
+    if not any(isinstance(step, Fill) for step in made.steps.steps):
+        return None
+    return RightPlan(soc=soc, lowered=made, kinds={**FAULTS, **FILL_FAULTS})
+
+
 def _small(number: int) -> RightPlan:
     """Graphs with several inputs, outputs and weights of equal size, so that one fits in another's place."""
     random = Random(number)
     soc = random.choice((chips.EDGE, chips.EDGE, chips.quad(), chips.ALONE))
     tiles = random.choice((1, 2, 4))
-    return RightPlan(soc=soc, lowered=lowered(_model(random), soc, chips.lowerer(soc, tiles)))
+    return RightPlan(soc=soc, lowered=lowered(small_model(random), soc, chips.lowerer(soc, tiles)))
 
 
-def _model(random: Random) -> Model:
+def small_model(random: Random) -> Model:
+    """A graph with several inputs, outputs and weights of equal size, with states in half of the cases."""
     sizes = dict.fromkeys(("x", "y", "c", "d")[: random.randint(2, 4)], 512)
     inputs = dict(sizes)
     rows: list[tuple[str, str, tuple[str, ...], int]] = []

@@ -10,16 +10,16 @@ from collections.abc import Iterator, Mapping
 from attrs import evolve
 
 from target_arch.diagnostics import Diagnostic
-from target_arch.plan.frames import FramePipeline
+from target_arch.plan.frames import FrameBuffer, FramePipeline
 from target_arch.plan.kernels import Kernel
-from target_arch.plan.memory import MemoryPlan
+from target_arch.plan.memory import Buffer, MemoryPlan
 from target_arch.plan.partitions import PartitionGraph
-from target_arch.plan.steps import Copy, Dispatch, Fill, StepOrder
+from target_arch.plan.steps import Copy, Dispatch, Fill, Load, Step, StepOrder, Wait
 from target_arch.soc.model import SoC
 from target_arch.stages.check.meaning.check import check_meaning
 from target_arch.stages.check.plan import step_faults
 from target_arch.stages.check.rules import at_rest
-from target_arch.stages.check.rules.faults import at
+from target_arch.stages.check.rules.faults import Fault, at
 from target_arch.stages.check.rules.frames import FrameStates, executed
 from target_arch.stages.errors import CheckError
 from target_arch.stages.garbage_collector import gc_paused
@@ -38,6 +38,10 @@ def check_frames(
     on the buffers of another frame, states that are not those of the frame before, frames that are not over
     when they are said to be, constants and states that are not where the `run` has them.
     """
+    for found in (_malformed(pipeline), _unknown(pipeline)):
+        faults = [*at("frames in flight", found)]
+        if faults:
+            raise CheckError(tuple(faults))
     faults = [*at("frames in flight", _at_rest(soc, pipeline, sizes, run))]
     count = pipeline.frames + 2 * pipeline.rounds
     full = (True,) * count
@@ -49,22 +53,78 @@ def check_frames(
         check_meaning(graph, kernels, *_one_frame(soc, pipeline, full, frame, run[0]))
 
 
+def _malformed(pipeline: FramePipeline) -> Iterator[Fault]:
+    """What cannot be executed as rounds of a table."""
+    length, steps = len(pipeline.stages), pipeline.order.steps
+    before, table = steps[: max(pipeline.loads, 0)], steps[max(pipeline.loads, 0) :]
+    if pipeline.rounds < 1 or pipeline.loads < 0 or not 0 <= pipeline.done < length:
+        yield "wrong-table", f"{len(steps)} steps are no {pipeline.rounds} rounds of {length}"
+    if not all(0 <= stage < pipeline.frames for stage in pipeline.stages):
+        yield "wrong-table", f"a stage is none of the {pipeline.frames} that a frame goes through"
+    if not all(isinstance(step, Load | Fill) for step in before):
+        yield "wrong-table", "a step before the rounds is none of `init`"
+    if not all(isinstance(step, Copy | Dispatch | Wait) for step in table):
+        yield "wrong-table", "a step of a round is one of `init`"
+
+
+def _unknown(pipeline: FramePipeline) -> Iterator[Fault]:
+    """Names of buffers that do not exist."""
+    order = pipeline.order
+    known = {buffer.name for buffer in order.buffers} & set(pipeline.buffers)
+    named = {name: None for _, name in (*order.inputs, *order.outputs)}
+    named |= {buffer.name: None for buffer in order.buffers}
+    named |= {name: None for step in order.steps for name in _names(step)}
+    for name in named:
+        if name not in known:
+            yield "wrong-buffers", f"`{name}` is no buffer of a frame"
+
+
+def _names(step: Step) -> tuple[str, ...]:
+    copy = step.copy if isinstance(step, Fill) else step
+    if isinstance(copy, Copy):
+        return (copy.source.of, copy.target.of)
+    operands = copy.operands if isinstance(copy, Dispatch) else ()
+    return tuple(name for operand in operands for name in (operand.of, *operand.over))
+
+
 def _at_rest(
     soc: SoC, pipeline: FramePipeline, sizes: Mapping[str, int], run: tuple[StepOrder, MemoryPlan]
 ) -> Iterator[tuple[str, str]]:
     order, plan = pipeline.order, pipeline.plan
+    yield from _ends(pipeline, run[0])
     yield from at_rest.offsets(soc, order, plan)
     yield from at_rest.sizes((evolve(b, name=pipeline.buffers[b.name].of) for b in order.buffers), sizes)
     yield from at_rest.unseen(soc, order)
     yield from at_rest.capacities(soc, order.buffers, plan)
-    known = {buffer.name: buffer for buffer in run[0].buffers}
+    known = {buffer.name: _timeless(buffer) for buffer in run[0].buffers}
     for buffer in order.buffers:
-        of = pipeline.buffers[buffer.name].of
-        same = of in known and (known[of].memory, known[of].bytes) == (buffer.memory, buffer.bytes)
-        if not same:
-            yield "wrong-buffers", f"`{buffer.name}` is not as `{of}` of a run"
-        elif buffer.kind.settled and plan.offsets.get(buffer.name) != run[1].offsets.get(of):
+        about = pipeline.buffers[buffer.name]
+        same = known.get(about.of) == _timeless(evolve(buffer, name=about.of))
+        if not same or (about.round is None and about.of != buffer.name):
+            yield "wrong-buffers", f"`{buffer.name}` is not as `{about.of}` of a run"
+        elif buffer.kind.settled and plan.offsets.get(buffer.name) != run[1].offsets.get(about.of):
             yield "wrong-buffers", f"`{buffer.name}` is not where a run has it"
+
+
+def _timeless(buffer: Buffer) -> Buffer:
+    return evolve(buffer, first=0, last=0, over=())
+
+
+def _ends(pipeline: FramePipeline, run: StepOrder) -> Iterator[Fault]:
+    """The inputs and outputs are those of the run, frame after frame, and the states are those of the run."""
+    order = pipeline.order
+    sides = (("inputs", order.inputs, run.inputs), ("outputs", order.outputs, run.outputs))
+    for side, pairs, own in sides:
+        found = [(tensor, pipeline.buffers[name]) for tensor, name in pairs]
+        wanted = [
+            (tensor, FrameBuffer(of=name, round=turn))
+            for turn in range(pipeline.rounds)
+            for tensor, name in own
+        ]
+        if found != wanted:
+            yield "wrong-buffers", f"the {side} are not those of a run, frame after frame"
+    if order.states != run.states:
+        yield "wrong-buffers", "the states are not those of a run"
 
 
 def _faults(soc: SoC, pipeline: FramePipeline, present: tuple[bool, ...]) -> Iterator[Diagnostic]:

@@ -83,21 +83,21 @@ def _cycle(problem: FrameProblem, group: Sequence[int]) -> tuple[int, int] | Non
         before[group[number]].update(group[other] for other in others)
     for key in sorted(before):
         before[key].discard(key)
-    reached: dict[int, set[int]] = {}
     for key in sorted(before):
-        seen, left = set[int](), [*before[key]]
-        while left:
-            other = left.pop()
-            if other not in seen:
-                seen.add(other)
-                left += before[other]
-        reached[key] = seen
-        for other in seen:
-            if key in reached.get(other, ()):
-                return key, other
-        if key in seen:
-            return key, min(before[key])
+        if key in _needed(before, key):
+            return key, min(other for other in before[key] if key in _needed(before, other))
     return None
+
+
+def _needed(before: Mapping[int, set[int]], key: int) -> set[int]:
+    """All groups that a group needs, over others or not."""
+    seen, left = set[int](), [*before[key]]
+    while left:
+        other = left.pop()
+        if other not in seen:
+            seen.add(other)
+            left += before[other]
+    return seen
 
 
 def _sorted(problem: FrameProblem, groups: Sequence[Sequence[int]]) -> list[Sequence[int]]:

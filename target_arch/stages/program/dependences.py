@@ -2,7 +2,7 @@
 
 Two items that share bytes keep their order if one of them writes the bytes. All runs of one instance keep
 their order too, so that a partition ends before the next one there begins. A state and its next value are the
-same bytes.
+same bytes, and the next value begins when no item reads the state any more, whichever bytes.
 """
 
 from collections.abc import Sequence
@@ -30,6 +30,7 @@ def dependences(program: Program) -> Sequence[tuple[int, ...]]:
     """For every item the numbers of the earlier ones that must have begun before it, in ascending order."""
     touched: dict[str, _Bytes] = {}
     latest: dict[str, int] = {}
+    readers: dict[str, list[int]] = {}
     found: list[tuple[int, ...]] = []
     for number, item in enumerate(program.items):
         before = set[int]()
@@ -38,6 +39,10 @@ def dependences(program: Program) -> Sequence[tuple[int, ...]]:
             if slot.kind not in (BufferKind.CONSTANT, BufferKind.RESIDENT):
                 there = touched.setdefault(slot.replaces or slot.name, _Bytes())
                 _touch(there, number, part, access, before)
+            if slot.kind is BufferKind.STATE:
+                readers.setdefault(slot.name, []).append(number)
+            elif slot.replaces is not None:
+                before.update(readers.get(slot.replaces, ()))
         if isinstance(item, Run):
             before.update([latest[item.instance]] if item.instance in latest else [])
             latest[item.instance] = number

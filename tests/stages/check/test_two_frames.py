@@ -156,6 +156,32 @@ def faults_at_rest() -> Iterator[tuple[str, FramePipeline]]:
     yield "a constant of one round", TWO.meaning("a.w@ddr", "a.w@ddr", 0)
     yield "buffers of two rounds over each other", TWO.offset("a@sram#1", 0)
     yield "an output over the other round's", TWO.offset("z@sram#0", 1024)
+    yield "outputs of two rounds swapped", TWO.order(outputs=_swapped(TWO.right.order.outputs))
+    yield "an output less", TWO.order(outputs=TWO.right.order.outputs[:-1])
+    yield "a constant of another tensor", TWO.buffer("a.w@ddr", tensor="b.w")
+    yield "states swapped", TWO.order(states=TWO.right.order.states[::-1])
+    yield "an operand of no buffer", TWO.order(buffers=TWO.right.order.buffers[1:])
+
+
+def _swapped(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """The buffers of the second half first, for the tensors of the first."""
+    half = len(pairs) // 2
+    turned = pairs[half:] + pairs[:half]
+    return tuple((tensor, name) for (tensor, _), (_, name) in zip(pairs, turned, strict=True))
+
+
+def faults_of_the_table() -> Iterator[tuple[str, FramePipeline]]:
+    """Of rounds and stages."""
+    steps, loads = TWO.right.order.steps, TWO.right.loads
+    yield "a step less", TWO.order(steps=steps[:-1])
+    yield "a step of `init` in a round", TWO.step(loads, steps[0])
+    yield "a step of a round in `init`", TWO.step(0, steps[loads])
+    yield "no rounds", evolve(TWO.right, rounds=0)
+    yield "the end behind the last step", evolve(TWO.right, done=len(TWO.right.stages))
+    yield "the end before the first step", evolve(TWO.right, done=-1)
+    yield "a stage before the first", TWO.stage(loads, -1)
+    yield "a stage behind the last", TWO.stage(loads, TWO.right.frames)
+    yield "a stage less", evolve(TWO.right, frames=TWO.right.frames - 1)
 
 
 def faults_of_meaning() -> Iterator[tuple[str, FramePipeline]]:
@@ -202,6 +228,10 @@ def test_states_of_two_frames(golden: GoldenCheck) -> None:
 
 def test_buffers_of_two_frames(golden: GoldenCheck) -> None:
     golden("buffers_of_two_frames", text(TWO, faults_at_rest()))
+
+
+def test_tables_of_two_frames(golden: GoldenCheck) -> None:
+    golden("tables_of_two_frames", text(TWO, faults_of_the_table()))
 
 
 def test_meaning_of_two_frames(golden: GoldenCheck) -> None:

@@ -20,14 +20,21 @@ from target_arch.stages.lowering.ladder import Lower, Lowered, lower_in_order
 from target_arch.stages.lowering.order import lowering_order
 from target_arch.stages.placement.place import place
 from target_arch.stages.placement.rules import Rules
+from target_arch.stages.setting import Setting
 from tests.stages import chips
 from tests.stages.simulator import Simulator, random_inputs, reference
 
 
-def lowered(model: Model, soc: SoC, lower: Lower | None = None, rules: Rules | None = None) -> Lowered:
+def lowered(
+    model: Model,
+    soc: SoC,
+    lower: Lower | None = None,
+    rules: Rules | None = None,
+    setting: Setting | None = None,
+) -> Lowered:
     names = chips.codegens(soc)
     return lower_in_order(
-        setting=chips.setting(soc),
+        setting=setting or chips.setting(soc),
         place=lambda wanted: place(model, chips.setting(soc), chips.BACKENDS, wanted),
         order=lambda graph: lowering_order(graph, soc, names),
         lower=lower or chips.lowerer(soc),

@@ -110,6 +110,21 @@ def test_states_that_are_read_later_are_stored_by_a_copy() -> None:
     assert "state b in b@sram, then b_next@sram, at first zeros\n" in text.step_list(result.steps)
 
 
+def test_a_next_value_begins_behind_the_last_tile_that_a_later_kernel_reads_of_the_state() -> None:
+    """`n5` could take turns with `n0`, byte by byte, on another accelerator."""
+    made = chips.model(
+        ("n0", "conv", ("d",), 512),
+        ("n1", "dense", ("x",), 512),
+        ("n3", "conv", ("d",), 512),
+        ("n5", "dense", ("n3",), 512),
+        inputs=dict.fromkeys(("x", "y", "c", "d"), 512),
+        weights=64,
+    )
+    model = stateful(evolve(made, outputs=("n0", "n5", "n1")), ("d", "n5"), ("c", "n1"))
+    result = lowered(model, chips.EDGE, chips.lowerer(chips.EDGE, 4))
+    assert ("d_next@sram", "d@sram") in result.plan.in_place
+
+
 @settings(max_examples=10, deadline=None)
 @given(models(), st.sampled_from((chips.EDGE, chips.quad())), st.integers(0, 9))
 def test_sequences_equal_the_reference(model: Model, soc: SoC, seed: int) -> None:

@@ -131,6 +131,9 @@ class _Proof:
         self._parts[out] = _Part(of=out)
 
     def _slice(self, operator: Operator, claim: SliceOf) -> Iterator[Fault]:
+        if claim.operator not in self._imported.numbers:
+            yield "wrong-slice", f"`{claim.operator}` is no operator of the model"
+            return
         whole = self._imported.operator(claim.operator)
         out, own = self._divided.tensors[operator.output], self._imported.tensors[whole.output]
         padded = _window(whole, self._imported, claim.axis) is not None

@@ -79,6 +79,7 @@ class _Execution:
                 self._step(turn, number)
                 if number == pipeline.done:
                     self._end(turn - pipeline.frames + 1)
+            self._submitted(turn + 1)
             self._collect(turn - pipeline.frames)
         buffers = tuple(self._buffers())
         offsets = {name: pipeline.plan.offsets[of] for name, of in self._names().items()}
@@ -91,9 +92,14 @@ class _Execution:
         return 0 <= frame < len(self._present) and self._present[frame]
 
     def _submit(self, frame: int) -> None:
-        """The caller writes the inputs of a frame that is started in the next round."""
+        """The caller begins to write the inputs of a frame that is started in the next round."""
         if self._there(frame):
             self._by_caller(frame, "submit", self._of_frame(self._pipeline.order.inputs, frame), Access.WRITE)
+
+    def _submitted(self, frame: int) -> None:
+        """At the end of the round they are written, and nothing has been there since it began."""
+        if self._there(frame):
+            self._by_caller(frame, "submit", self._of_frame(self._pipeline.order.inputs, frame), Access.READ)
 
     def _collect(self, frame: int) -> None:
         """The caller has read the outputs of a frame."""
@@ -242,6 +248,8 @@ class FrameStates:
             if part.of not in self._now and part.of not in self._next:
                 continue
             owners = self._owners[self._next.get(part.of, part.of)]
+            if part.end > len(owners):
+                continue
             rows = range(part.offset, part.end, part.stride or part.row_bytes)
             places = [place for row in rows for place in range(row, row + part.row_bytes)]
             wanted = self._before[frame] if part.of in self._now else frame

@@ -201,6 +201,14 @@ def test_a_claim_of_other_places() -> None:
     )
 
 
+def test_a_claim_of_an_operator_that_the_model_does_not_have() -> None:
+    claim = evolve(DIVIDED.slices["pool_slice0"], operator="pool_slice1")
+    model = evolve(DIVIDED, slices={**DIVIDED.slices, "pool_slice0": claim})
+    assert said(model).splitlines()[0] == (
+        "operator pool_slice0: error: `pool_slice1` is no operator of the model [wrong-slice]"
+    )
+
+
 def test_a_view_of_every_second_row() -> None:
     model = operator(
         "pool_slice1_view0", lambda each: evolve(each, attributes={**each.attributes, "step": (1, 2, 1, 1)})
