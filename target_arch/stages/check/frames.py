@@ -54,7 +54,7 @@ def check_frames(
 
 
 def _malformed(pipeline: FramePipeline) -> Iterator[Fault]:
-    """What cannot be executed as rounds of a table."""
+    """Faults of a table that cannot be executed, round by round."""
     length, steps = len(pipeline.stages), pipeline.order.steps
     before, table = steps[: max(pipeline.loads, 0)], steps[max(pipeline.loads, 0) :]
     if pipeline.rounds < 1 or pipeline.loads < 0 or not 0 <= pipeline.done < length:
