@@ -75,18 +75,35 @@ class Network:
         dead: Values | None = None,
         unread: Values | None = None,
         saturated: Values | None = None,
+        shared: Values | None = None,
+        twin: Values | None = None,
     ) -> str:
         """Add a convolution without weights for the outputs `dead`, about a third by default, and for the
         inputs `unread`. Outputs have the biases `saturated` where those are not zero, a tenth by default.
+
+        Weights for so many inputs as `shared` says add up to a weight. Output c is that of channel `twin[c]`.
         """
         batch, height, width, channels = self.tensors[source].shape
         weights = self._weights((outputs, kernel, kernel, channels))
         weights[self._plant(outputs) if dead is None else dead] = 0
         weights[..., self.draw.random(channels) < 0.1 if unread is None else unread] = 0
+        weights = _divided(weights, shared)
         shape = (batch, height + 2 * pad - kernel + 1, width + 2 * pad - kernel + 1, outputs)
-        return self._product(OperatorKind.CONV2D, source, shape, weights, outputs, _window(pad), saturated)
+        if twin is not None:
+            weights = weights[twin]
+        return self._product(
+            OperatorKind.CONV2D, source, shape, weights, outputs, _window(pad), saturated, twin
+        )
 
-    def depthwise(self, source: str, *, pad: int = 1, multiplier: int = 1, dead: Values | None = None) -> str:
+    def depthwise(
+        self,
+        source: str,
+        *,
+        pad: int = 1,
+        multiplier: int = 1,
+        dead: Values | None = None,
+        twin: Values | None = None,
+    ) -> str:
         """Add a depthwise convolution without weights for the outputs `dead`, about a third by default."""
         batch, height, width, channels = self.tensors[source].shape
         outputs = channels * multiplier
@@ -94,14 +111,20 @@ class Network:
         weights[..., self._plant(outputs) if dead is None else dead] = 0
         shape = (batch, height + 2 * pad - 2, width + 2 * pad - 2, outputs)
         attributes = {**_window(pad), "depth_multiplier": multiplier}
-        return self._product(OperatorKind.DEPTHWISE_CONV2D, source, shape, weights, outputs, attributes)
+        if twin is not None:
+            weights = weights[..., twin]
+        kind = OperatorKind.DEPTHWISE_CONV2D
+        return self._product(kind, source, shape, weights, outputs, attributes, twin=twin)
 
-    def dense(self, source: str, outputs: int, unread: Values | None = None) -> str:
+    def dense(
+        self, source: str, outputs: int, unread: Values | None = None, shared: Values | None = None
+    ) -> str:
         """Add a fully connected layer over all elements of an image, without weights for those `unread`."""
         row = int(np.prod(self.tensors[source].shape[1:]))
         weights = self._weights((outputs, row))
         if unread is not None:
             weights[:, unread] = 0
+        weights = _divided(weights, shared)
         return self._product(OperatorKind.DENSE, source, (1, outputs), weights, outputs, {"in_features": row})
 
     def model(self, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> Model:
@@ -124,6 +147,7 @@ class Network:
         outputs: int,
         attributes: Mapping[str, Attribute],
         saturated: Values | None = None,
+        twin: Values | None = None,
     ) -> str:
         grid = self.tensors[source].quantization
         assert grid is not None
@@ -132,6 +156,8 @@ class Network:
         if saturated is None:
             saturated = np.where(self.draw.random(outputs) < 0.1, 10**7, 0)
         bias = np.where(saturated == 0, bias, saturated).astype(np.int32)
+        if twin is not None:
+            bias, scales = bias[twin], scales if len(scales) == 1 else scales[twin]
         constants = (self.constant(weights, scales), self.constant(bias, scales * grid.scale[0]))
         return self.add(kind, (source,), self.activation(shape), constants, self._clamped(attributes))
 
@@ -150,6 +176,10 @@ class Network:
     def _grid(self) -> Quantization:
         scale = float(np.float32(self.draw.uniform(0.02, 0.2)))
         return Quantization(scale=(scale,), zero_point=(int(self.draw.integers(-128, 20)),))
+
+
+def _divided(weights: Values, shared: Values | None) -> Values:
+    return weights if shared is None else (weights / shared).astype(np.int8)
 
 
 def _window(pad: int) -> dict[str, Attribute]:

@@ -1,20 +1,22 @@
-"""Random integer networks with channels that no result depends on: whether every one of them is removed, and
-no bit of a result changes.
+"""Random integer networks with channels that no result depends on, that equal another one, and with tensors
+that are constant as a whole: whether all of them are removed, and no bit of a result changes.
 
     python -m conformance.planted_channels --nets 1000 --seed 1
 
-A channel is planted in one of three ways: it has no weights, its bias saturates it whatever the input is, or
-nobody who reads it has a weight for it. It goes on through depthwise convolutions, sums, products, pools,
-requantizations and concatenations before a convolution or a dense layer reads it. A tensor keeps one channel
-whatever it holds, so networks with a tensor that is constant as a whole are drawn again.
+A channel is planted in one of four ways: it has no weights, its bias saturates it whatever the input is,
+nobody who reads it has a weight for it, or it has the weights, the bias and the scale of another one, and who
+reads both has weights for them whose sums are weights. It goes on through depthwise convolutions, sums,
+products, pools, requantizations and concatenations before a convolution or a dense layer reads it. Some
+operands of sums and concatenations are constant as a whole. Nothing may compute these, or any other constant
+tensor.
 
-Ends with 1 where a planted channel is left, or a result differs from that of the whole network, both computed
+Ends with 1 where something planted is left, or a result differs from that of the whole network, both computed
 by the exact oracle.
 """
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from attrs import define, evolve, field, frozen
@@ -29,6 +31,10 @@ from target_arch.stages.simplification.removal import without_dead_channels
 
 SHARE = 0.4
 """Of channels that are planted."""
+TWINS = 0.3
+"""Of channels that are not planted otherwise: those that become equal to another one."""
+WHOLE = 0.25
+"""Of operands of sums and concatenations that are constant as a whole."""
 SATURATED = 10**7
 """A bias beyond every sum of products of these layers."""
 FRAMES = 4
@@ -61,58 +67,64 @@ class Outcome:
 @define
 class _Planting:
     """A network that grows at its tip. Of the tip's channels, those `dead` are planted, and those `constant`
-    among them have one value whatever the input is; the others may have no reader.
+    among them have one value whatever the input is; the others may have no reader. Channel c equals channel
+    `twin[c]`, which is itself where it is not planted so.
     """
 
     net: Network
     tip: str
     dead: Values = field(init=False)
     constant: Values = field(init=False)
+    twin: Values = field(init=False)
     planted: dict[str, int] = field(factory=dict)
     ways: dict[str, int] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
-        self.dead = self.constant = np.zeros(self.net.tensors[self.tip].shape[-1], np.bool_)
+        channels = self.net.tensors[self.tip].shape[-1]
+        self.dead = self.constant = np.zeros(channels, np.bool_)
+        self.twin = np.arange(channels)
 
     def conv2d(self, outputs: int, kernel: int) -> None:
         """Read everything but what is planted, and plant anew."""
-        unread, source = self.dead & ~self.constant, self.tip
-        self.tip, self.dead, self.constant = self._convolution(source, outputs, kernel, unread, None)
+        self.tip, self.dead, self.constant, self.twin = self._convolution(outputs, kernel)
         self._note()
 
     def depthwise(self, multiplier: int) -> None:
         """Keep planted channels, each as often as the multiplier says."""
         self.dead, self.constant = (np.repeat(each, multiplier) for each in (self.dead, self.constant))
-        self.tip = self.net.depthwise(self.tip, pad=0, multiplier=multiplier, dead=np.zeros_like(self.dead))
+        places = np.arange(len(self.dead))
+        self.twin = np.repeat(self.twin, multiplier) * multiplier + places % multiplier
+        none = np.zeros_like(self.dead)
+        self.tip = self.net.depthwise(self.tip, pad=0, multiplier=multiplier, dead=none, twin=self.twin)
         self._note()
 
     def elementwise(self, kind: OperatorKind) -> None:
         """Meet a convolution of the same tensor with the same channels planted: what either of two channels
-        leaves open is not constant.
+        leaves open is not constant. Or meet a constant tensor.
         """
-        channels = len(self.dead)
-        unread = self.dead & ~self.constant
-        other, _, constant = self._convolution(self.tip, channels, 1, unread, self.dead)
-        self.planted[other] = int(self.dead.sum())
+        whole = bool(self.net.draw.random() < WHOLE)
+        dead = np.ones_like(self.dead) if whole else self.dead
+        other, _, constant, _ = self._convolution(len(self.dead), 1, dead, whole=whole)
+        self.planted[other] = len(dead) if whole else self._count(dead, self.twin)
         self.constant = self.constant & constant
-        self.tip = self.net.add(
-            kind, (self.tip, other), self.net.activation(self.net.tensors[self.tip].shape)
-        )
+        out = self.net.activation(self.net.tensors[self.tip].shape)
+        self.tip = self.net.add(kind, (self.tip, other), out)
         self._note()
 
     def concatenate(self, outputs: int) -> None:
-        """Add channels of another convolution of the same tensor, on the same grid."""
+        """Add channels of another convolution of the same tensor, or a constant tensor, on the same grid."""
         tensors, tip = self.net.tensors, self.tip
-        unread = self.dead & ~self.constant
-        other, dead, constant = self._convolution(tip, outputs, 1, unread, None)
-        self.planted[other] = int(dead.sum())
+        whole = bool(self.net.draw.random() < WHOLE)
+        every = np.ones(outputs, np.bool_) if whole else None
+        other, dead, constant, twin = self._convolution(outputs, 1, every, np.arange(outputs), whole=whole)
+        self.planted[other] = self._count(dead, twin)
         tensors[other] = evolve(tensors[other], quantization=tensors[tip].quantization)
-        shape = (*tensors[tip].shape[:-1], len(self.dead) + outputs)
-        self.tip = self.net.add(
-            OperatorKind.CONCAT, (tip, other), self.net.activation(shape, like=tip), (), {"axis": 3}
-        )
+        self.twin = np.concatenate([self.twin, twin + len(self.twin)])
         self.dead = np.concatenate([self.dead, dead])
         self.constant = np.concatenate([self.constant, constant])
+        shape = (*tensors[tip].shape[:-1], len(self.dead))
+        out = self.net.activation(shape, like=tip)
+        self.tip = self.net.add(OperatorKind.CONCAT, (tip, other), out, (), {"axis": 3})
         self._note()
 
     def pool(self, kind: OperatorKind, size: int) -> None:
@@ -134,58 +146,80 @@ class _Planting:
         shape = self.net.tensors[self.tip].shape
         row = int(np.prod(shape))
         flat = self.net.add(OperatorKind.RESHAPE, (self.tip,), self.net.activation((1, row), like=self.tip))
-        unread = np.tile(self.dead & ~self.constant, row // shape[-1])
-        out = self.net.dense(flat, outputs, unread)
+        unread, shared = (np.tile(each, row // shape[-1]) for each in (self._unread, self._shared))
+        out = self.net.dense(flat, outputs, unread, shared)
         start = self.net.operators[0].inputs
         return Planted(model=self.net.model(start, (out,)), dead=self.planted, ways=self.ways)
 
+    @property
+    def _unread(self) -> Values:
+        """The channels of the tip that nobody may read."""
+        return self.dead & ~self.constant
+
+    @property
+    def _shared(self) -> Values:
+        """How many channels of the tip have the values of each."""
+        return np.bincount(self.twin, minlength=len(self.twin))[self.twin]
+
     def _convolution(
-        self, source: str, outputs: int, kernel: int, unread: Values, dead: Values | None
-    ) -> tuple[str, Values, Values]:
-        """Plant these channels of a convolution, or drawn ones. Returns its name, which channels are
-        planted, and which of them are constant.
+        self,
+        outputs: int,
+        kernel: int,
+        dead: Values | None = None,
+        twin: Values | None = None,
+        *,
+        whole: bool = False,
+    ) -> tuple[str, Values, Values, Values]:
+        """Plant these channels of a convolution of the tip, or drawn ones. Returns its name, which channels
+        are planted, which of them are constant, and of each the channel that it equals: where channels are
+        given, `twin` or as in the tip.
         """
         draw = self.net.draw
+        twin = self.twin if twin is None else twin
         if dead is None:
             dead = draw.random(outputs) < SHARE
             dead[int(draw.integers(0, outputs))] = False
-        way = draw.choice(["no weights", "saturated", "unread"], outputs)
-        for each in way[dead]:
+            twin = self._twins(dead)
+        way = draw.choice(["no weights", "saturated", *([] if whole else ["unread"])], outputs)
+        for each in (*way[dead], *(["equal"] * int((twin != np.arange(outputs)).sum()))):
             self.ways[each] = self.ways.get(each, 0) + 1
         name = self.net.conv2d(
-            source,
+            self.tip,
             outputs,
             kernel=kernel,
             dead=dead & (way == "no weights"),
-            unread=unread,
+            unread=self._unread,
             saturated=np.where(dead & (way == "saturated"), draw.choice([-SATURATED, SATURATED], outputs), 0),
+            shared=self._shared,
+            twin=twin,
         )
-        return name, dead, dead & (way != "unread")
+        return name, dead, dead & (way != "unread"), twin
+
+    def _twins(self, dead: Values) -> Values:
+        """Let some channels that are not planted equal the first one of these."""
+        twin = np.arange(len(dead))
+        alive = np.flatnonzero(~dead)
+        equal = alive[self.net.draw.random(len(alive)) < TWINS]
+        twin[equal] = alive[0]
+        return twin
 
     def _note(self) -> None:
-        self.planted[self.tip] = int(self.dead.sum())
+        self.planted[self.tip] = self._count(self.dead, self.twin)
+
+    @staticmethod
+    def _count(dead: Values, twin: Values) -> int:
+        return int((dead | (twin != np.arange(len(twin)))).sum())
 
 
 def planted(seed: int) -> Planted:
     """Draw a network."""
     draw = np.random.default_rng(seed)
-    while _is_constant_somewhere(drawn := _drawn(draw)):
-        pass
-    return drawn
-
-
-def _drawn(draw: np.random.Generator) -> Planted:
     net = Network(draw, Arithmetic.TFLITE if draw.random() < 0.6 else Arithmetic.ONNX)
     growing = _Planting(net, net.activation((1, IMAGE, IMAGE, int(draw.integers(1, 5)))))
     growing.conv2d(int(draw.integers(4, 10)), 3)
     for _ in range(int(draw.integers(2, 6))):
         _grow(growing, int(draw.integers(0, 7)))
     return growing.finished(4)
-
-
-def _is_constant_somewhere(net: Planted) -> bool:
-    ranges = channel_ranges(net.model)
-    return any(ranges[operator.output].constant.all() for operator in net.model.operators)
 
 
 def _grow(growing: _Planting, block: int) -> None:
@@ -207,12 +241,7 @@ def _grow(growing: _Planting, block: int) -> None:
 def outcome(net: Planted, seed: int) -> Outcome:
     """What is left of what was planted, and how many results of random frames are others."""
     smaller = without_dead_channels(net.model)
-    left = tuple(
-        f"{name}: {smaller.tensors[name].shape[-1]} of {net.model.tensors[name].shape[-1]} channels, "
-        f"{count} were planted"
-        for name, count in net.dead.items()
-        if smaller.tensors[name].shape[-1] > net.model.tensors[name].shape[-1] - count
-    )
+    left = (*_left(net, smaller), *_computed(smaller))
     draw = np.random.default_rng(seed)
     shape = net.model.tensors[net.model.inputs[0]].shape
     frames = (draw.choice(np.arange(-128, 128), shape).astype(np.int8) for _ in range(FRAMES))
@@ -221,6 +250,28 @@ def outcome(net: Planted, seed: int) -> Outcome:
         before is None or after is None or not np.array_equal(before[0], after[0]) for before, after in pairs
     )
     return Outcome(planted=sum(net.dead.values()), left=left, wrong=wrong)
+
+
+def _left(net: Planted, smaller: Model) -> Iterator[str]:
+    """The tensors that have more channels than without those planted."""
+    for name, count in net.dead.items():
+        there = smaller.tensors[name].shape[-1] if name in smaller.tensors else 0
+        every = net.model.tensors[name].shape[-1]
+        if there > every - count and not _is_known(name, smaller):
+            yield f"{name}: {there} of {every} channels, {count} were planted"
+
+
+def _computed(model: Model) -> Iterator[str]:
+    """The constant tensors that something computes."""
+    ranges = channel_ranges(model)
+    for operator in model.operators:
+        if ranges[operator.output].constant.all() and not _is_known(operator.output, model):
+            yield f"{operator.output}: `{operator.id}` computes a constant"
+
+
+def _is_known(name: str, model: Model) -> bool:
+    """Whether a tensor is a constant, written to every place."""
+    return any(operator.output == name and not operator.inputs for operator in model.operators)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

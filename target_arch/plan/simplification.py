@@ -1,12 +1,12 @@
-"""The work of a model's file that the model leaves out, since no result depends on it."""
+"""The work of a model's file that the model leaves out, since its results are known or computed elsewhere."""
 
 from attrs import frozen
 
 
 @frozen(kw_only=True)
 class Simplification:
-    """Channels of the results of all operators, multiply-accumulates and bytes of constants: what is left,
-    and, with `all_`, of the whole model of the file.
+    """Channels that operators compute, multiply-accumulates and bytes of constants: what is left, and, with
+    `all_`, of the whole model of the file.
     """
 
     channels: int
@@ -18,11 +18,11 @@ class Simplification:
 
     def __str__(self) -> str:
         """Return one sentence; empty where nothing is left out."""
-        if self.channels == self.all_channels:
+        if (self.channels, self.macs) == (self.all_channels, self.all_macs):
             return ""
         gone = self.all_channels - self.channels
         return (
-            f"{gone:,} of {self.all_channels:,} channels influence no result and are left out: "
-            f"{self.macs:,} of {self.all_macs:,} MACs and {self.constant_bytes:,} of "
+            f"{gone:,} of {self.all_channels:,} channels are constant, unread or equal to others and left "
+            f"out: {self.macs:,} of {self.all_macs:,} MACs and {self.constant_bytes:,} of "
             f"{self.all_constant_bytes:,} B of constants stay"
         )

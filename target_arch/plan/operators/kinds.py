@@ -340,7 +340,7 @@ class OperatorKind(StrEnum):
     RESIZE = "resize", evolve(_FAMILY, structure=Structure.AROUND)
     POOLING = "pooling", evolve(_CALLED, structure=Structure.AROUND)
     PAD = "pad", evolve(_FAMILY, structure=Structure.ARRANGED)
-    TILE = "tile", evolve(_FAMILY, structure=Structure.ARRANGED)
+    TILE = "tile", evolve(_FAMILY, structure=Structure.ARRANGED, oracle=True)
     REARRANGE = "rearrange", evolve(_CALLED, structure=Structure.ARRANGED)
     GATHER = "gather", evolve(_FAMILY, structure=Structure.INDEXED)
     SCATTER = "scatter", evolve(_FAMILY, structure=Structure.INDEXED)

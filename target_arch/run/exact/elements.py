@@ -4,8 +4,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from target_arch.plan.operators.facts import DEFINITION_NAME
 from target_arch.plan.operators.kinds import OperatorKind
-from target_arch.run.exact.case import Array, OperatorCase
+from target_arch.run.exact.case import Array, NotDefined, OperatorCase
 from target_arch.run.exact.scaling import Integers, fixed_point, half_even, real32, twice_rounded
 
 _LEFT_SHIFT = 20
@@ -78,6 +79,16 @@ def sliced(case: OperatorCase) -> Array:
     for axis, (begin, step, count) in enumerate(bounds):
         found = np.take(found, begin + step * np.arange(count), axis=axis)
     return found
+
+
+def repeated(case: OperatorCase) -> Array:
+    """Every dimension again and again. NotDefined for a call of Relax, which may be another operator."""
+    if case.attribute(DEFINITION_NAME) != "repeated":
+        raise NotDefined
+    found, shape = case.operand(0), case.out.shape
+    found = found.reshape((1,) * (len(shape) - found.ndim) + found.shape)
+    extents = zip(shape, found.shape, strict=True)
+    return found[np.ix_(*(np.arange(extent) % own for extent, own in extents))]
 
 
 def concat(case: OperatorCase) -> Array:

@@ -44,6 +44,7 @@ DEFINITIONS = checked(
         OperatorKind.TRANSPOSE: elements.transpose,
         OperatorKind.SLICE: elements.sliced,
         OperatorKind.CONCAT: elements.concat,
+        OperatorKind.TILE: elements.repeated,
         OperatorKind.STORE: elements.reshape,
     }
 )

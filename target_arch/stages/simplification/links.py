@@ -18,6 +18,11 @@ _SAME = (
 )
 
 
+def repeats_channels(operator: Operator) -> bool:
+    """Return whether the operator writes values of channels, which it has as a constant, to every place."""
+    return operator.kind is OperatorKind.TILE and not operator.inputs
+
+
 def keeps_last_axis(operator: Operator) -> bool:
     """Return whether a transpose leaves the channels where they are."""
     axes = operator.attributes["axes"]
@@ -55,6 +60,8 @@ def links(operator: Operator, model: Model) -> dict[str, Integers] | None:
         return own
     if operator.kind is OperatorKind.CONCAT and concatenated_by_channel(operator, model):
         return _slices(operator, extents)
+    if repeats_channels(operator):
+        return own if channels_of(model.tensors[operator.constants[0]]) == output else None
     if operator.kind is OperatorKind.RESHAPE:
         reshaped = reshaped_channels(extents[operator.inputs[0]], output)
         return None if reshaped is None else {operator.inputs[0]: reshaped[1], operator.output: reshaped[2]}

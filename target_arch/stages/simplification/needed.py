@@ -16,7 +16,7 @@ from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.facts import Structure
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.stages.simplification.channel_range import Booleans, channels_of
-from target_arch.stages.simplification.links import links
+from target_arch.stages.simplification.links import concatenated_by_channel, links
 from target_arch.stages.simplification.ranges import Ranges
 from target_arch.stages.simplification.weights import Weights
 
@@ -24,13 +24,15 @@ Needed = Mapping[str, Booleans]
 
 
 def needed_channels(model: Model, ranges: Ranges) -> Needed:
-    """Return for every activation which of its channels must be there; at least one of each tensor."""
+    """Return for every activation which of its channels must be there: none of a tensor that its readers can
+    be without, else at least one.
+    """
     activations = (*model.given, *(operator.output for operator in model.operators))
     needed = {name: np.zeros(channels_of(model.tensors[name]), np.bool_) for name in activations}
     for name in (*model.given, *model.kept):
         needed[name][:] = True
     demands = [_demand(operator, model, ranges) for operator in model.operators]
-    while _grow(demands, needed) or _at_least_one(needed):
+    while _grow(demands, needed) or _at_least_one(model, needed):
         pass
     return needed
 
@@ -43,12 +45,23 @@ def _grow(demands: "list[_Demand]", needed: dict[str, Booleans]) -> bool:
     return before != sum(int(np.count_nonzero(channels)) for channels in needed.values())
 
 
-def _at_least_one(needed: dict[str, Booleans]) -> bool:
-    """A tensor without elements is none."""
-    empty = [name for name, channels in needed.items() if not channels.any()]
-    for name in empty[:1]:
-        needed[name][0] = True
-    return bool(empty)
+def _at_least_one(model: Model, needed: dict[str, Booleans]) -> bool:
+    """Give a channel to the last tensor that has none and that some reader cannot be without; whether there
+    was one. A concat can be without all operands but one, and nobody reads for a result that goes.
+    """
+    read: set[str] = set()
+    for operator in reversed(model.operators):
+        if not needed[operator.output].any() and operator.output in read:
+            needed[operator.output][0] = True
+            return True
+        if needed[operator.output].any() and not _joins_channels(operator, model):
+            read |= {*operator.inputs}
+    return False
+
+
+def _joins_channels(operator: Operator, model: Model) -> bool:
+    distinct = len(set(operator.inputs)) == len(operator.inputs)
+    return operator.kind is OperatorKind.CONCAT and distinct and concatenated_by_channel(operator, model)
 
 
 @frozen(kw_only=True, eq=False)

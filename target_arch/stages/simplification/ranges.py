@@ -20,6 +20,7 @@ from target_arch.plan.arithmetic import (
     requantization,
 )
 from target_arch.plan.model import Model, Operator
+from target_arch.plan.operators.facts import DEFINITION_NAME
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.stages.simplification.channel_range import ChannelRange, channels_of
 from target_arch.stages.simplification.links import (
@@ -148,6 +149,14 @@ def _reshaped(operator: Operator, model: Model, known: Ranges) -> ChannelRange |
     return joined.at(of_output)
 
 
+def _repeated(operator: Operator, model: Model, known: Ranges) -> ChannelRange | None:
+    """The channels again and again, of an input or of a constant."""
+    if operator.attributes.get(DEFINITION_NAME) != "repeated":
+        return None
+    source = known[(*operator.inputs, *operator.constants)[0]]
+    return source.at(np.arange(channels_of(model.tensors[operator.output])) % source.channels)
+
+
 def _transposed(operator: Operator, model: Model, known: Ranges) -> ChannelRange | None:
     source = known[operator.inputs[0]]
     if keeps_last_axis(operator):
@@ -172,6 +181,7 @@ _RULES: tuple[tuple[tuple[OperatorKind, ...], _Rule], ...] = (
     ((OperatorKind.LOOKUP,), _lookup),
     ((OperatorKind.RESHAPE,), _reshaped),
     ((OperatorKind.TRANSPOSE,), _transposed),
+    ((OperatorKind.TILE,), _repeated),
     ((OperatorKind.CONCAT,), _joined),
 )
 

@@ -1,4 +1,5 @@
-"""The model without the channels that no result depends on; what constant channels add is in the biases.
+"""The model without the channels that no result depends on, and without those that equal another one; what
+constant channels add is in the biases.
 
 Tests: `tests/stages/simplification/test_removal.py`.
 """
@@ -15,16 +16,22 @@ from target_arch.plan.operators.facts import Structure
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.plan.simplification import Simplification
 from target_arch.stages.simplification.channel_range import Booleans, Integers, channels_of
+from target_arch.stages.simplification.equal_channels import equal_channels
+from target_arch.stages.simplification.known_tensors import reachable, with_known_tensors
+from target_arch.stages.simplification.links import repeats_channels
+from target_arch.stages.simplification.merging import with_equal_tensors_once, with_merged_weights
 from target_arch.stages.simplification.needed import Needed, needed_channels
 from target_arch.stages.simplification.ranges import Ranges, channel_ranges
 from target_arch.stages.simplification.weights import Weights
 
 
 def without_dead_channels(model: Model) -> Model:
-    """Return the model with the channels that can influence an output or a state, with the same results bit
-    for bit; `Model.simplification` says how much is left out.
+    """Return the model with the channels that can influence an output or a state, each computed once, with
+    the same results bit for bit; `Model.simplification` says how much is left out.
     """
-    smaller = _smaller(model)
+    smaller, before = model, None
+    while smaller is not before:
+        smaller, before = _once(smaller), smaller
     (channels, macs, constant_bytes), (every, all_macs, all_bytes) = _work(smaller), _work(model)
     return evolve(
         smaller,
@@ -40,17 +47,35 @@ def without_dead_channels(model: Model) -> Model:
 
 
 def _work(model: Model) -> tuple[int, int, int]:
-    """The channels of all results, the multiply-accumulates, the bytes of constants."""
+    """The channels that are computed, the multiply-accumulates, the bytes of constants."""
     constants = {name for operator in model.operators for name in operator.constants}
+    computed = (operator for operator in model.operators if not repeats_channels(operator))
     return (
-        sum(channels_of(model.tensors[operator.output]) for operator in model.operators),
+        sum(channels_of(model.tensors[operator.output]) for operator in computed),
         sum(model.macs(operator) for operator in model.operators),
         sum(model.tensors[name].bytes for name in constants),
     )
 
 
-def _smaller(model: Model) -> Model:
+def _once(model: Model) -> Model:
+    """The model after the first of the ways to make it smaller that does; itself where none does."""
     ranges = channel_ranges(model)
+    known = with_known_tensors(model, ranges)
+    if known is not model:
+        return known
+    smaller = _without_channels(model, ranges)
+    if smaller is not model:
+        return smaller
+    numbers = equal_channels(model, ranges)
+    once = reachable(with_equal_tensors_once(model, numbers))
+    if len(once.operators) < len(model.operators):
+        return once
+    merged = with_merged_weights(model, numbers)
+    smaller = _without_channels(merged, ranges)
+    return model if smaller is merged else smaller
+
+
+def _without_channels(model: Model, ranges: Ranges) -> Model:
     needed = needed_channels(model, ranges)
     if all(channels.all() for channels in needed.values()):
         return model
@@ -96,8 +121,9 @@ class _Removal:
         for name, tensor in model.tensors.items():
             if name not in constants:
                 self._tensors[name] = self._activation(tensor)
-        operators = tuple(self._operator(operator) for operator in model.operators)
-        return evolve(model, tensors=self._tensors, operators=operators)
+        there = (operator for operator in model.operators if self._needed[operator.output].any())
+        operators = tuple(map(self._operator, there))
+        return reachable(evolve(model, tensors=self._tensors, operators=operators))
 
     def _activation(self, tensor: Tensor) -> Tensor:
         needed = self._needed.get(tensor.name)
@@ -108,6 +134,8 @@ class _Removal:
         return evolve(tensor.with_extent(len(tensor.shape) - 1, len(places)), origin=origin)
 
     def _operator(self, operator: Operator) -> Operator:
+        if operator.kind is OperatorKind.CONCAT:
+            return self._joined(operator)
         names = (*operator.inputs, operator.output)
         if all(self._needed[name].all() for name in names) or not operator.constants:
             for name in operator.constants:
@@ -122,6 +150,13 @@ class _Removal:
         if operator.kind is OperatorKind.DENSE:
             attributes["in_features"] = self._tensors[weight].shape[1]
         return evolve(operator, constants=(weight, bias), attributes=attributes)
+
+    def _joined(self, operator: Operator) -> Operator:
+        """A concat of the operands that have channels; of one alone, its copy."""
+        inputs = tuple(name for name in operator.inputs if self._needed[name].any())
+        if len(inputs) > 1 or len(operator.inputs) == 1:
+            return evolve(operator, inputs=inputs)
+        return evolve(operator, kind=OperatorKind.RESHAPE, inputs=inputs, attributes={}, relax_ops=())
 
     def _weight(self, operator: Operator) -> str:
         """The weights of the channels that are left, on both sides."""

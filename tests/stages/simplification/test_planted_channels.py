@@ -5,7 +5,7 @@ from attrs import evolve
 from conformance import planted_channels
 from conformance.planted_channels import outcome, planted
 
-SEEDS = range(40)
+SEEDS = range(30)
 
 
 def test_everything_planted_goes_and_no_bit_changes() -> None:
@@ -15,7 +15,12 @@ def test_everything_planted_goes_and_no_bit_changes() -> None:
 
 
 def test_every_way_of_planting_is_there() -> None:
-    assert {way for seed in SEEDS for way in planted(seed).ways} == {"no weights", "saturated", "unread"}
+    assert {way for seed in SEEDS for way in planted(seed).ways} == {
+        "no weights",
+        "saturated",
+        "unread",
+        "equal",
+    }
 
 
 def test_what_is_left_is_named() -> None:
