@@ -6,6 +6,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
+from target_arch.diagnostics import Keyword
 from target_arch.pipeline.costs_used import costs_used
 from target_arch.pipeline.fewer_composites import alike, on_fewer, without_composites
 from target_arch.pipeline.frames import wanted_frames, with_frames
@@ -23,10 +24,15 @@ from target_arch.plan.partitions import PartitionGraph
 from target_arch.soc.model import SoC
 from target_arch.stages.check.meaning.check import check_imported
 from target_arch.stages.division.choose import divided_where_faster, fastest
-from target_arch.stages.division.fitting import Misfit, divided_where_it_fits
+from target_arch.stages.division.fitting import (
+    Misfit,
+    divided_where_it_fits,
+    fits_in_slices,
+    slices_may_help,
+)
 from target_arch.stages.division.graphs import DividedGraphs, as_placed
 from target_arch.stages.division.room import only_in_slices
-from target_arch.stages.errors import DoesNotFitError, PlacementError
+from target_arch.stages.errors import DoesNotFitError, PlacementError, with_way_out
 from target_arch.stages.lowering.budgets.budget import limited
 from target_arch.stages.lowering.ladder import lower_in_order
 from target_arch.stages.lowering.order import lowering_order
@@ -34,6 +40,9 @@ from target_arch.stages.placement.aims import PLAIN, PlacementTrial
 from target_arch.stages.placement.place import Remembered, place
 from target_arch.stages.placement.rules import Rules
 from target_arch.stages.setting import Setting
+
+_IN_SLICES = (Keyword("divide", str(Divide.AUTO)), ", which computes operators in slices")
+"""A change that may make a model fit."""
 
 
 def plan(prepared: PreparedModel, chip: SoC, *, advised: bool = True) -> Lowered:
@@ -129,14 +138,26 @@ class _Lowering:
                 found = self._in_slices(trial, refusal)
             if found is not None:
                 return found
-        return self._lowered(placed, prepared.shared, advised=self.advised)
+        try:
+            return self._lowered(placed, prepared.shared, advised=self.advised)
+        except (DoesNotFitError, PlacementError) as refusal:
+            if self.advised and self._several and not self._divides and self._slices_fit(trial, refusal):
+                raise with_way_out(refusal, *_IN_SLICES) from None
+            raise
+
+    def _slices_fit(self, trial: PlacementTrial, refusal: Misfit) -> bool:
+        """Whether the model fits in slices, after this refusal of whole operators."""
+        if not slices_may_help(refusal):
+            return False
+        base = placed_for_slices(self.prepared, self._setting, self.wishes, trial)
+        return base is not None and fits_in_slices(self._graphs(base), self._again)
 
     def _in_slices(self, trial: PlacementTrial, refusal: Misfit | None = None) -> Lowered | None:
         """Operators in slices after this refusal of whole ones, or where instances have room for slices
         alone. None where there are none, or none fit.
         """
         prepared, setting = self.prepared, self._setting
-        if refusal is None and not only_in_slices(prepared.model, setting):
+        if not (slices_may_help(refusal) if refusal else only_in_slices(prepared.model, setting)):
             return None
         base = placed_for_slices(prepared, setting, self.wishes, trial)
         graphs = None if base is None else self._graphs(base)

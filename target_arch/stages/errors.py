@@ -1,7 +1,7 @@
 """The errors of the stages. All are `DiagnosticError`s, so that a caller prints them alike."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import evolve, field, frozen
 
@@ -168,8 +168,18 @@ NO_CHANGE = "no single change"
 """The beginning of a hint that offers no change."""
 
 
-def with_way_out(refusal: DoesNotFitError, *way: str | Keyword) -> DoesNotFitError:
+def with_way_out(
+    refusal: DoesNotFitError | PlacementError, *way: str | Keyword
+) -> DoesNotFitError | PlacementError:
     """The refusal with one more change in its hint."""
-    hopeless = refusal.hint is None or str(refusal.hint).startswith(NO_CHANGE)
-    known = refusal.hint.parts if isinstance(refusal.hint, Advice) else (str(refusal.hint),)
-    return refusal.advised(advice(*way) if hopeless else advice(*known, ", or ", *way))
+    if isinstance(refusal, DoesNotFitError):
+        return refusal.advised(_one_more(refusal.hint, way))
+    return PlacementError(evolve(each, hint=_one_more(each.hint, way)) for each in refusal.diagnostics)
+
+
+def _one_more(hint: Hint | None, way: Sequence[str | Keyword]) -> Hint:
+    """The hint with one more change; the change alone, where the hint offers none."""
+    if hint is None or str(hint).startswith(NO_CHANGE):
+        return advice(*way)
+    known = hint.parts if isinstance(hint, Advice) else (str(hint),)
+    return advice(*known, ", or ", *way)

@@ -13,7 +13,7 @@ from target_arch.run.bundles.write import write_bundle
 from target_arch.run.verification.verify import verify
 from target_arch.soc import read_soc
 from target_arch.stages.division.shares import divisible
-from target_arch.stages.errors import PlacementError
+from target_arch.stages.errors import DoesNotFitError, PlacementError
 from tests.e2e.conftest import DIGITS
 
 REFUSED = "`dsp_cpu`: its operands need 4,416 B, `dsp_tcm` has 3,072 B"
@@ -53,8 +53,9 @@ def test_shares_are_cut_where_an_instance_has_no_room_for_them(whole: PartitionG
 
 
 def test_whole_operators_are_still_refused() -> None:
-    with pytest.raises(PlacementError, match=REFUSED):
+    with pytest.raises(PlacementError, match=REFUSED) as refused:
         compile_model(_asked(Divide.NEVER, require={"conv2d_2": "dsp_cpu"}))
+    assert "`divide='auto'`, which computes operators in slices" in str(refused.value.diagnostics[0].hint)
     graph = explain_model(_asked(Divide.AUTO, require={"conv2d_2": "dsp_cpu"}), ())
     assert graph.choice("conv2d_2").instance == "dsp_cpu"
 
@@ -69,6 +70,13 @@ def test_a_model_that_fits_in_slices_alone(tmp_path: Path) -> None:
     verified = verify(DIGITS, tmp_path / "bundle", count=20, record=False)
     assert verified.passed
     assert verified.equal == verified.outputs
+
+
+def test_no_hint_at_slices_where_they_do_not_fit_either() -> None:
+    asked = evolve(_asked(Divide.NEVER), memory={"ddr": 4 * 1024})
+    with pytest.raises(DoesNotFitError) as refused:
+        compile_model(asked)
+    assert "divide" not in str(refused.value.diagnostics[0].hint)
 
 
 @pytest.mark.slow

@@ -48,6 +48,22 @@ def divided_where_it_fits(graphs: DividedGraphs, lower: LowerGraph, refusal: Mis
     return None
 
 
+def slices_may_help(refusal: Misfit) -> bool:
+    """Whether slices may fit after this refusal: their constants are no fewer, nor are their states."""
+    return isinstance(refusal, PlacementError) or refusal.pool.shareable
+
+
+def fits_in_slices(graphs: DividedGraphs, lower: LowerGraph) -> bool:
+    """Whether the model is known to fit with everything divided in one way. Quicker than to look for the
+    division that is taken, as no run is made shorter.
+    """
+    if not tries(len(graphs.base.model.operators)):
+        return False
+    able = _with_room(graphs, PARTS[0])
+    trials = DivisionTrials(graphs, able, lambda graph, setting: lower(graphs.lean(graph), setting))
+    return any(trials.tried(division) is not None for division in _alike(_search(graphs, able)))
+
+
 def _with_room(graphs: DividedGraphs, part: int) -> dict[str, Divisible]:
     """The operators that may be divided, with the largest slices for which instances have room, or one of so
     many parts of it; without the instances that have none for any slice.
@@ -71,17 +87,19 @@ def _divisions(graphs: DividedGraphs, able: Mapping[str, Divisible]) -> Iterator
     """The divisions to lower: the fastest by the run to expect, and everything divided in one way, the most
     slices first, of which fewest bytes are live.
     """
+    search = _search(graphs, able)
+    return chain(islice(search.search(), LOWERED), _alike(search))
+
+
+def _search(graphs: DividedGraphs, able: Mapping[str, Divisible]) -> DivisionSearch:
     seconds = sum(choice.compute(choice.instance) for choice in graphs.base.choices)
-    search = DivisionSearch(
-        graphs.setting.soc,
-        able,
-        graphs.seconds,
-        inf,
-        seconds * LEAST,
-        tries(len(graphs.base.model.operators)),
-    )
-    alike = sorted(search.alike(), key=lambda division: -sum(len(cut.shares) for cut in division.values()))
-    return chain(islice(search.search(), LOWERED), alike)
+    count = tries(len(graphs.base.model.operators))
+    return DivisionSearch(graphs.setting.soc, able, graphs.seconds, inf, seconds * LEAST, count)
+
+
+def _alike(search: DivisionSearch) -> list[Division]:
+    """Everything divided in one way, the most slices first."""
+    return sorted(search.alike(), key=lambda division: -sum(len(cut.shares) for cut in division.values()))
 
 
 def _fastest(trials: DivisionTrials, divisions: Iterable[Division]) -> Tried | None:

@@ -190,7 +190,7 @@ class ModelPacker(Generic[P]):
         """The error with the name of its model; without one if there is only one model."""
         return in_model(error, self._models[number]) if len(self._models) > 1 else error
 
-    def _advised(self, refusal: DoesNotFitError) -> DoesNotFitError:
+    def _advised(self, refusal: DoesNotFitError) -> DiagnosticError:
         """The refusal with one more hint, if the models would fit in shared arenas."""
         if self._arenas == Sharing.SHARED or len(self._models) == 1:
             return refusal
