@@ -89,7 +89,7 @@ def broken(tasks: Sequence[TimedTask], answer: Analysis, random: Random, tries: 
     """Whether a job was late in the simulation with worst times."""
     return any(
         simulated(tasks, releases, answer.waits, until_late=True).late
-        for releases in (*phasings(tasks, answer), *(_random(tasks, random) for _ in range(tries)))
+        for releases in (*phasings(tasks, answer, random), *(_random(tasks, random) for _ in range(tries)))
     )
 
 
@@ -113,30 +113,47 @@ def _random(tasks: Sequence[TimedTask], random: Random) -> list[list[Release]]:
     ]
 
 
-def phasings(tasks: Sequence[TimedTask], answer: Analysis) -> Iterator[list[list[Release]]]:
+def phasings(tasks: Sequence[TimedTask], answer: Analysis, random: Random) -> Iterator[list[list[Release]]]:
     """Releases that are likely the worst for some task: all that are as urgent or more come at once, late by
-    their whole jitter, just after the longest step of one that is less urgent began.
+    their whole jitter, just after the longest step of one that is less urgent began; or itself just after
+    others of its urgency, which go first then. Each also with jobs of all that are less urgent.
 
     As many jobs of each follow as may come in one busy period.
     """
-    answers = answer.responses
     for number, task in enumerate(tasks):
-        longest = max(each.timing.period + each.timing.jitter for each in tasks)
-        window = longest + (answers[number].worst or 4 * longest)
-        level = task.timing.priority
-        lines = frozenset[str]().union(*(tasks[one].timelines for one in group_of(answer.waits, number)))
-        lower = [
-            (*_blocks(each, lines), other) for other, each in enumerate(tasks) if each.timing.priority < level
-        ]
-        _, step, blocker = max(lower, default=(0, 0, None))
-        yield [
-            _at_once(each, window)
-            if each.timing.priority >= level
-            else [_begun_before(each, step)]
-            if other == blocker
-            else []
-            for other, each in enumerate(tasks)
-        ]
+        worst = answer.responses[number].worst or 4 * _longest(tasks)
+        level, blocker, step = task.timing.priority, *_blocker(tasks, answer, number)
+        for first in (False, True):
+            found = list[list[Release]]()
+            for other, each in enumerate(tasks):
+                if each.timing.priority >= level:
+                    last = first and other == number
+                    late = 0 if last else each.timing.jitter
+                    found.append(_from(int(last), each, _longest(tasks) + worst, late))
+                else:
+                    found.append([_begun_before(each, step)] if other == blocker else [])
+            yield found
+            yield [
+                each
+                if tasks[other].timing.priority >= level or other == blocker
+                else _before(tasks[other], random)
+                for other, each in enumerate(found)
+            ]
+
+
+def _longest(tasks: Sequence[TimedTask]) -> int:
+    return max(each.timing.period + each.timing.jitter for each in tasks)
+
+
+def _blocker(tasks: Sequence[TimedTask], answer: Analysis, number: int) -> tuple[int | None, int]:
+    """The less urgent task with the longest step that keeps the group of one from the host or its timelines,
+    and that step.
+    """
+    lines = frozenset[str]().union(*(tasks[one].timelines for one in group_of(answer.waits, number)))
+    level = tasks[number].timing.priority
+    lower = [(*_blocks(each, lines), k) for k, each in enumerate(tasks) if each.timing.priority < level]
+    _, step, blocker = max(lower, default=(0, 0, None))
+    return blocker, step
 
 
 def _blocks(task: TimedTask, lines: Collection[str]) -> tuple[int, int]:
@@ -151,9 +168,15 @@ def _blocks(task: TimedTask, lines: Collection[str]) -> tuple[int, int]:
     )
 
 
-def _at_once(task: TimedTask, window: int) -> list[Release]:
-    period, jitter = task.timing.period, task.timing.jitter
-    return [(due, max(due, 0)) for due in range(-jitter, window, period)]
+def _from(start: int, task: TimedTask, window: int, jitter: int) -> list[Release]:
+    """Jobs of which the first comes at a start, late by so much, and the others as soon as they may."""
+    return [(due, max(due, start)) for due in range(start - jitter, window, task.timing.period)]
+
+
+def _before(task: TimedTask, random: Random) -> list[Release]:
+    """A job at some time of the last period."""
+    due = -random.randrange(task.timing.period)
+    return [(due, due)]
 
 
 def _begun_before(task: TimedTask, step: int) -> Release:

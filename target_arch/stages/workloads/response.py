@@ -34,6 +34,10 @@ from target_arch.stages.workloads.waiting import group_of, waits_of
 
 _MOST_JOBS = 10_000
 """Jobs of a task in a busy period that are looked at; a longer one counts as endless."""
+_LEAST = 10**5
+"""Picoseconds by which a time that is looked for grows at least: a host that others keep busy would let it
+grow by one at a time.
+"""
 _ROUNDS = 50
 """How often the responses of tasks that run at once are taken for each other's."""
 
@@ -43,13 +47,14 @@ class _Member:
     """A task of a group: its `cost` for each job, the most that a job is longer by what it finds in flight of
     the group (`held`) and of others (`met`), what a job loses when it is preempted (`losses`) and by whom, as
     no more than a job of these is longer by it (`losing`, the most first), and how often it waits for a
-    timeline (`pauses`).
+    timeline (`pauses`). A job is over `limit` after it was due.
     """
 
     number: int
     priority: int
     period: int
     jitter: int
+    limit: int
     cost: int
     held: int
     met: int
@@ -73,6 +78,10 @@ class _Member:
     def begun(self, until: int) -> int:
         """The number of its jobs that are released before or at a time, the first one at 0."""
         return (until + self.jitter) // self.period + 1
+
+    def after(self, begin: int, until: int) -> int:
+        """The number of these that are not over at a time before."""
+        return min(self.begun(until), max(0, until - begin + self.limit) // self.period + 1)
 
     def before(self, until: int) -> int:
         """The number of its jobs that are released before a time."""
@@ -111,9 +120,22 @@ class _Beside:
 
 
 @frozen(kw_only=True)
+class _Found:
+    """A timeline that a job may find busy `until` a time: it is longer by `more` then, if nothing else made
+    it wait.
+    """
+
+    until: int
+    more: int
+
+
+@frozen(kw_only=True)
 class _Group:
     """A task in its group, and what others do to it. `idle_steps` are the host's steps of the `idle` ones,
     each with its number in these, the longest first.
+
+    The group is `blocked` at most; for the `others` of it and on the host, and for the task itself on the
+    timelines that are `found` busy longer than that.
     """
 
     itself: _Member
@@ -122,6 +144,8 @@ class _Group:
     equal: tuple[_Member, ...]
     blocked: int
     blocker: str
+    others: int
+    found: tuple[_Found, ...]
     urgent: tuple[_Beside, ...]
     idle: tuple[_Beside, ...]
     idle_steps: tuple[tuple[int, int], ...]
@@ -143,12 +167,12 @@ class _Group:
                 break
         return total
 
-    def demand(self, jobs: Sequence[tuple[_Member, int]], time: int) -> int:
+    def demand(self, jobs: Sequence[tuple[_Member, int]], time: int, blocked: int) -> int:
         """The time of so many jobs of each task, with what they lose to each other, and of the host's steps
         of others, until a time: each job preempts one at most. While the group is blocked, nobody else
         delays it.
         """
-        open_for = max(0, time - self.blocked)
+        open_for = max(0, time - blocked)
         cost = sum(count * each.cost for each, count in jobs)
         held = sum(each.held(open_for) for each in self.holders)
         met = min(held, sum(count * each.met for each, count in jobs))
@@ -194,6 +218,9 @@ class _System:
             ((self._blocks(other, one), self.tasks[other].name) for other in kept_off for one in group),
             default=(0, ""),
         )
+        steps = (step for other in kept_off for step in self.times[other].hosted_steps[:1])
+        before = (self._longer(one, other) for other in kept_off for one in group if one != number)
+        blocked_before = max((0, *steps, *before))
         return _Group(
             itself=members[number],
             last=self.times[number].last,
@@ -201,6 +228,8 @@ class _System:
             equal=tuple(each for one, each in members.items() if each.priority == level and one != number),
             blocked=blocked,
             blocker=blocker,
+            others=blocked_before,
+            found=tuple(each for each in self._found(number, kept_off) if each.more > blocked_before),
             urgent=tuple(self._beside(o, self.times[o].hosted) for o in free if o not in idle),
             idle=tuple(self._beside(other, self.times[other].hosted) for other in idle),
             idle_steps=tuple(sorted(self._steps(idle), reverse=True)),
@@ -216,6 +245,7 @@ class _System:
             priority=timing.priority,
             period=timing.period,
             jitter=timing.jitter,
+            limit=self.limits[number],
             cost=own.cost,
             held=max(
                 (min(self._longer(number, o), self.times[o].loss) for o in below if o in group), default=0
@@ -229,6 +259,13 @@ class _System:
     def _longer(self, number: int, below: int) -> int:
         """The most that a job of a task is longer by what it finds in flight of a less urgent one."""
         return self.times[number].longer(self.times[below].flights)
+
+    def _found(self, number: int, below: Collection[int]) -> Iterator[_Found]:
+        """The timelines that a job of a task may find busy."""
+        own = self.times[number]
+        for line, tail in own.tails.items():
+            until = max((self.times[other].flights.get(line, 0) for other in below), default=0)
+            yield _Found(until=until, more=until + tail - own.cost)
 
     def _losing(self, number: int, group: Collection[int]) -> Iterator[tuple[int, int]]:
         """The tasks of a group that are more urgent than one and find something of it in flight, with the
@@ -292,17 +329,19 @@ def _worst(group: _Group) -> tuple[int | None, int]:
         return None, 0
     period, most = group.blocked + itself.cost, _MOST_JOBS * itself.period
     while True:
-        longer = group.blocked + group.demand([(each, each.before(period)) for each in every], period)
+        jobs = [(each, each.before(period)) for each in every]
+        longer = group.blocked + group.demand(jobs, period, group.blocked)
         if longer <= period:
             break
         if longer > most:
             return None, 0
-        period = longer
+        period = max(longer, period + _LEAST)
     worst = beside = begins = 0
     for job in range(itself.before(period)):
-        begins = _begun(group, [(itself, job)], (*group.higher, *group.equal), group.blocked, begins)
+        blocked = group.blocked if job else group.others
+        begins = _begun(group, [(itself, job)], (*group.higher, *group.equal), blocked, begins)
         fixed = [(itself, job + 1), *((each, each.begun(begins)) for each in group.equal)]
-        end = _begun(group, fixed, group.higher, group.blocked - group.last, begins) + group.last
+        end = _ended(group, fixed, begins)
         response = end - job * itself.period + itself.jitter
         if response > worst:
             jobs = [*fixed, *((each, each.begun(end - group.last)) for each in group.higher)]
@@ -314,13 +353,38 @@ def _begun(
     group: _Group,
     fixed: Sequence[tuple[_Member, int]],
     others: Sequence[_Member],
-    more: int,
+    blocked: int,
     least: int,
 ) -> int:
-    """The first time, `least` or later, at which so many jobs of some tasks, all jobs of others that were
-    released until then, and `more` time are over.
+    """The first time, `least` or later, at which so many jobs of some tasks and all jobs of others that were
+    released until then are over, for a group that was blocked for so long.
     """
     now = least
-    while (then := more + group.demand([*fixed, *((each, each.begun(now)) for each in others)], now)) > now:
-        now = then
+    while (then := blocked + group.demand(_until(now, fixed, others), now, blocked)) > now:
+        now = max(then, now + _LEAST)
     return now
+
+
+def _ended(group: _Group, fixed: Sequence[tuple[_Member, int]], least: int) -> int:
+    """When the last of these jobs of the task itself is over, of which the first begins `least` or later.
+
+    It is late by what others of its group found, or by a timeline that it finds busy itself: then what was
+    done before that was free did not delay it. (Its first job begins when those of equal priority are over.)
+    """
+    own = fixed if fixed[0][1] > 1 else fixed[:1]
+    now = least
+    while True:
+        then = group.others + group.demand(_until(now, fixed, group.higher), now, group.others)
+        for found in group.found:
+            jobs = [*own, *((each, each.after(found.until, now)) for each in group.higher)]
+            then = max(then, found.more + group.demand(jobs, now, 0))
+        if then - group.last <= now:
+            return now + group.last
+        now = max(then - group.last, now + _LEAST)
+
+
+def _until(
+    now: int, fixed: Sequence[tuple[_Member, int]], others: Sequence[_Member]
+) -> list[tuple[_Member, int]]:
+    """So many jobs of some tasks, and all of others that were released until now."""
+    return [*fixed, *((each, each.begun(now)) for each in others)]

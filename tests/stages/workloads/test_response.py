@@ -176,6 +176,17 @@ def test_what_fits_needs_no_help(golden: Callable[[str, str], None]) -> None:
     golden("schedulable", response_times(advised([a, b])))
 
 
+def test_a_host_that_others_keep_busy_is_found_at_once() -> None:
+    """The time that is looked for grew by picoseconds, for hours."""
+    assert chosen(tasks_of_few(Random(703_199))).schedulable
+
+
+def test_what_is_done_while_a_timeline_is_busy_delays_nobody_who_waits_for_it() -> None:
+    """`low` has the device for 20, and `high` comes every 22: once while `same` waits, or once after that."""
+    tasks = [task("low", 200, 1, *npu(20)), task("high", 22, 3, *host(5)), task("same", 50, 2, *npu(4))]
+    assert worst(*tasks)[1:] == [5.0, 29.0]
+
+
 @pytest.mark.parametrize("random_set", [random_tasks, tasks_of_few])
 @pytest.mark.parametrize("seed", slow_except(range(20_000, 20_010), range(20_000, 20_050)))
 def test_no_job_is_late_where_the_analysis_accepts(
