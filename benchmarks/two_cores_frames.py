@@ -1,0 +1,129 @@
+"""Frames in flight on two cores of this computer.
+
+    python -m benchmarks.two_cores_frames [MODEL…] [--rounds 10]
+
+Without models: those of ../shared/models. Each is compiled for a host and a second core, which has a thread
+of its own, with as many frames in flight as make results come faster (`--objective throughput`), and built
+with -O3 -march=native. Runs in turn and frames in flight of this bundle, and two independent programs of one
+core side by side, take turns for some rounds, and the shortest time of each counts, since a busy computer
+only adds time. *predicted* is the simulated run over the simulated period, *faster* is the same as it was
+measured, *of ceiling* is how many frames come while two independent programs make as many runs.
+"""
+
+import argparse
+import ctypes
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from benchmarks.latency import ours
+from benchmarks.peers import NATIVE
+from benchmarks.timed import TIMER, Frame
+from benchmarks.two_cores import Beside, built, computer
+from target_arch.pipeline import CompileRequest, compile_model
+from target_arch.plan.objective import Objective
+from target_arch.plan.printed.text import table
+from target_arch.run import reference_for, write_bundle
+
+SHARED = Path(__file__).parents[2] / "shared" / "models"
+_SLICE = 0.1
+"""Seconds of a measurement: as many runs as fit."""
+_HEADER = ("model", "frames", "run us", "frame us", "predicted", "faster", "of predicted", "of ceiling")
+_DECLARATIONS = """#include <string.h>
+#include "net.h"
+int timer_start(void) {{ return net_init(&ta_port_host); }}
+int timer_once(void) {{ return net_run(); }}
+int frames_once(int count)
+{{
+    static unsigned char bytes[{inputs}][{most}];
+    const void *starts[{inputs}];
+    net_frame_inputs inputs;
+    int given = 0;
+    for (int i = 0; i < {inputs}; i++)
+        starts[i] = bytes[i];
+    memcpy(&inputs, starts, sizeof inputs);
+    for (int taken = 0; taken < count; taken++) {{
+        ta_status status = TA_OK;
+        while (given < count && (status = net_submit(&inputs, NULL)) == TA_OK)
+            given++;
+        if (status != TA_OK && status != TA_ERROR_BUSY)
+            return status;
+        if (net_wait() != TA_OK || net_result(NULL, NULL) != TA_OK)
+            return -1;
+    }}
+    return 0;
+}}"""
+
+
+def row(model: Path, rounds: int, folder: Path) -> list[str]:
+    """The cells of a model."""
+    (frame,) = reference_for(model).frames(1, seed=0)
+    built(model, 1, frame, folder / "one")
+    frames, predicted, library = _in_flight(model, frame, folder / "two")
+    began = time.perf_counter()
+    _succeeds(library.timer_once())
+    runs = max(2, int(_SLICE / (time.perf_counter() - began)))
+    beside = Beside(next((folder / "one").glob("*.so")))
+    kinds: dict[str, Callable[[], float]] = {
+        "run": lambda: _seconds(lambda: [_succeeds(library.timer_once()) for _ in range(runs)], runs),
+        "frame": lambda: _seconds(lambda: _succeeds(library.frames_once(runs)), runs),
+        "both": lambda: beside.seconds(runs, both=True),
+    }
+    best = dict.fromkeys(kinds, float("inf"))
+    for _ in range(rounds):
+        for name, measured in kinds.items():
+            best[name] = min(best[name], measured())
+    beside.close()
+    faster = best["run"] / best["frame"]
+    ratios = (predicted, faster, faster / predicted, best["both"] / 2 / best["frame"])
+    times = (f"{best[name] * 1e6:,.0f}" for name in ("run", "frame"))
+    return [model.stem, str(frames), *times, *(f"{ratio:.2f}" for ratio in ratios)]
+
+
+def _in_flight(model: Path, frame: Frame, folder: Path) -> tuple[int, float, ctypes.CDLL]:
+    """Our bundle for two cores in this process, with its frames and how many times as many are predicted."""
+    request = CompileRequest(
+        model_path=model, soc=computer(2), name="net", objective=Objective.THROUGHPUT, frames="auto"
+    )
+    made = compile_model(request)
+    assert made.frames is not None
+    write_bundle(made.bundle, folder)
+    text = _DECLARATIONS.format(inputs=len(frame), most=max(each.nbytes for each in frame))
+    (folder / "src" / "timer.c").write_text(TIMER.format(declarations=text, call="net_run()"))
+    ours(folder / "include" / "net.h", NATIVE, frame)
+    library = ctypes.CDLL(str(next(folder.glob("*.so"))))
+    return made.frames.frames, made.frames.alone / made.frames.period, library
+
+
+def _succeeds(status: int) -> None:
+    if status:
+        raise SystemExit(f"a run ended with status {status}")
+
+
+def _seconds(work: Callable[[], object], runs: int) -> float:
+    """Wall time of one of so many runs or frames."""
+    began = time.perf_counter()
+    work()
+    return (time.perf_counter() - began) / runs
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("models", nargs="*", type=Path, metavar="MODEL")
+    parser.add_argument("--rounds", type=int, default=10)
+    options = parser.parse_args()
+    rows = []
+    for model in options.models or sorted(SHARED.glob("*.tflite")):
+        with tempfile.TemporaryDirectory() as name:
+            rows.append(row(model, options.rounds, Path(name)))
+    print(table(_HEADER, rows, right=range(1, len(_HEADER))))
+    print(f"load of this computer, on {os.cpu_count()} processors: {os.getloadavg()[0]:.1f}")
+
+
+if __name__ == "__main__":
+    main()
