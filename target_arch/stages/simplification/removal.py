@@ -71,6 +71,8 @@ def _once(model: Model) -> Model:
     if len(once.operators) < len(model.operators):
         return once
     merged = with_merged_weights(model, numbers)
+    if merged is model:
+        return model
     smaller = _without_channels(merged, ranges)
     return model if smaller is merged else smaller
 
