@@ -148,14 +148,19 @@ def accuracy(content: bytes, data: Data, folder: Path, suffix: str = ".onnx") ->
     """The share of frames that a model has right."""
     answer = file_answer(content, folder, suffix)
     frames = tuple((frame[None],) for frame in data[0])
-    return share_right(frames, data[1], answer)
+    return float(np.mean(right(frames, data[1], answer)))
 
 
-def share_right(frames: tuple[Frame, ...], labels: np.ndarray, answer: Answer) -> float:
-    """The share of frames whose label is the largest output."""
+def right(frames: tuple[Frame, ...], labels: np.ndarray, answer: Answer) -> np.ndarray:
+    """Which frames a model has right."""
     judged = LabelledFrames(frames=frames, labels=tuple(map(int, labels)))
-    score = Judge(data=judged, expected=tuple(answer(frame) for frame in frames)).perfect
-    return score.accuracy or 0.0
+    return np.array(Judge(data=judged, expected=tuple(answer(frame) for frame in frames)).perfect.right)
+
+
+def more_right(ours: np.ndarray, own: np.ndarray) -> str:
+    """How many frames more ours has right, and the standard error of that by chance."""
+    apart = ours.astype(int) - own
+    return f"{apart.sum():+5,} frames, +-{np.sqrt(np.abs(apart).sum()):.0f} by chance"
 
 
 def static(content: bytes, inputs: np.ndarray, method: str, folder: Path) -> bytes:
@@ -236,22 +241,24 @@ def run_recipes(folder: Path) -> None:
         file.write_bytes(sequential_tflite(net, inputs[:1]))
         library = tflite_quantizer(file, given, folder)
 
-        def right(content: bytes, library: Any = library, rows: Any = (frames, theirs)) -> float:
-            return share_right(*rows, library.answer(content, folder))
+        def answered(content: bytes, library: Any = library, rows: Any = (frames, theirs)) -> np.ndarray:
+            return right(*rows, library.answer(content, folder))
 
-        print(f"{name}: float, {right(library.float_model.read_bytes()):.2%} of the others")
-        ours: dict[str, tuple[QuantizedToFit, float]] = {}
+        print(f"{name}: float, {np.mean(answered(library.float_model.read_bytes())):.2%} of the others")
+        ours: dict[str, tuple[QuantizedToFit, np.ndarray]] = {}
         for recipe in RECIPES:
             made = by_recipe(library.float_model.read_bytes(), given, recipe)
             flash = flash_of(made)
             within = f"flash={flash}B"
             if within not in ours:
                 result = quantize_model(file, SOC, folder / "data.npz", within=[within])
-                ours[within] = result, right(result.content)
+                ours[within] = result, answered(result.content)
             result, best = ours[within]
-            taken = result.chosen.price.outcome.bytes["flash"]
+            own, taken = answered(made), result.chosen.price.outcome.bytes["flash"]
             print(
-                f"{name:8}{recipe:26}{flash:8,} B{right(made):9.2%}   ours{taken:8,} B{best:9.2%}", flush=True
+                f"{name:8}{recipe:26}{flash:8,} B{np.mean(own):9.2%}   ours{taken:8,} B{np.mean(best):9.2%}"
+                f"{more_right(best, own)}  {result.setting}",
+                flush=True,
             )
 
 

@@ -7,7 +7,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from target_arch.diagnostics import refusal
+from attrs import evolve
+
+from target_arch.diagnostics import Diagnostic, DiagnosticError, refusal
 from target_arch.relax.tvm_import import import_tvm
 
 Model: TypeAlias = Any
@@ -29,7 +31,17 @@ def model_file(model: Model) -> Iterator[Path]:
         yield Path(model)
         return
     with tempfile.TemporaryDirectory() as folder:
-        yield _written(model, Path(folder) / "model")
+        try:
+            yield _written(model, Path(folder) / "model")
+        except DiagnosticError as error:
+            error.args = (tuple(_without(Path(folder), each) for each in error.diagnostics),)
+            raise
+
+
+def _without(folder: Path, diagnostic: Diagnostic) -> Diagnostic:
+    """A message about a file in the folder, which nobody but us knows: its place is the file's name."""
+    place = str(diagnostic.place)
+    return evolve(diagnostic, place=Path(place).name) if place.startswith(f"{folder}/") else diagnostic
 
 
 def _written(model: Model, place: Path) -> Path:

@@ -1,5 +1,6 @@
 """The contract with a library that quantizes models of a format."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -14,7 +15,8 @@ class QuantizedModel(Protocol):
     """A float model that a library has calibrated and can quantize, layer by layer.
 
     `float_model` is the file that is quantized, with fixed shapes. `settings` are ways of the library to
-    find the ranges of activations: results of each have the same bytes.
+    find the ranges of activations: results of each have the same bytes. `recipes` are settings, too, which
+    its authors recommend for whole models, with the precisions that each gives all layers.
     """
 
     @property
@@ -33,8 +35,14 @@ class QuantizedModel(Protocol):
     def settings(self) -> tuple[str, ...]:
         """Ways to find the ranges of activations."""
 
+    @property
+    def recipes(self) -> Mapping[str, Precisions]:
+        """The precisions of the layers by recipe."""
+
     def quantized(self, precisions: Precisions, setting: str) -> bytes:
-        """The content of the file with these precisions. The same arguments give the same bytes."""
+        """The content of the file with these precisions, which are those of the recipe where the setting is
+        one. The same arguments give the same bytes.
+        """
 
     def answer(self, content: bytes, folder: Path) -> Answer:
         """The outputs of a model that was made so, frames and outputs as the float model has them. Files that

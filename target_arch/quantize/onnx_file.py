@@ -50,6 +50,11 @@ class OnnxQuantizer:
         """Ways to find the ranges of activations."""
         return tuple(self.ranges)
 
+    @property
+    def recipes(self) -> Mapping[str, Precisions]:
+        """None: onnxruntime has settings alone; see `library.py`."""
+        return {}
+
     def quantized(self, precisions: Precisions, setting: str) -> bytes:
         """The content of the file with these precisions; see `library.py`."""
         from onnxruntime.quantization import QDQQuantizer, QuantType

@@ -10,7 +10,8 @@ class Precision(StrEnum):
 
     `INT8_TENSOR` has one scale for all weights of a layer, where `INT8` has one for each channel. `INT4` is
     `INT8` with weights of 4 bits. `INT16` has activations of 16 bits and weights of 8, `INT8_WEIGHTS`
-    and `INT4_WEIGHTS` activations in float that are quantized as the layer runs.
+    and `INT4_WEIGHTS` activations in float that are quantized as the layer runs; `INT8_STORED` and
+    `INT4_STORED` have weights in integers that are widened to floats, and compute in floats.
     """
 
     FLOAT = "float"
@@ -20,6 +21,8 @@ class Precision(StrEnum):
     INT16 = "int16"
     INT8_WEIGHTS = "int8-weights"
     INT4_WEIGHTS = "int4-weights"
+    INT8_STORED = "int8-stored"
+    INT4_STORED = "int4-stored"
 
 
 Precisions = tuple[Precision, ...]

@@ -53,6 +53,11 @@ class Pt2Quantizer:
     library: str = "torchao"
     settings: tuple[str, ...] = _SETTINGS
 
+    @property
+    def recipes(self) -> Mapping[str, Precisions]:
+        """None: torchao's quantizer has settings alone; see `library.py`."""
+        return {}
+
     def quantized(self, precisions: Precisions, setting: str) -> bytes:
         """The content of the file with these precisions; see `library.py`."""
         import torch

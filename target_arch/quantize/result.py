@@ -115,7 +115,7 @@ class QuantizedToFit:
     def _facts(self) -> str:
         budget = ",".join(map(written, self.limits))
         return (
-            f"\n{self.library}, ranges by {self.setting}, {self.frames:,} frames; within {budget}\n"
+            f"\n{self.library}, {self.setting}, {self.frames:,} frames; within {budget}\n"
             f"{self.compiled:,} models compiled, {self.combinations:,} combinations of precisions\n"
         )
 

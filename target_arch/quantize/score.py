@@ -50,6 +50,19 @@ def best(candidates: Sequence[Candidate], score: Callable[[Candidate], Score]) -
     return min(alike, key=lambda each: score(each).distance)
 
 
+def best_of_library(
+    ours: Candidate, library: Sequence[Candidate], score: Callable[[Candidate], Score]
+) -> Candidate:
+    """The library's own model with the most frames right, the nearest of equal ones, unless ours has more
+    right; ours without labels. What the library makes of a whole model stands until a better one is measured.
+    """
+    labelled = [each for each in library if score(each).accuracy is not None]
+    if not labelled:
+        return ours
+    own = max(labelled, key=lambda each: (score(each).accuracy or 0.0, -score(each).distance))
+    return own if (score(own).accuracy or 0.0) >= (score(ours).accuracy or 0.0) else ours
+
+
 @frozen(kw_only=True)
 class Judge:
     """Judges answers by those of the float model, `expected`, on the same data."""

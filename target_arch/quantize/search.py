@@ -5,7 +5,7 @@ Predictions choose, and only models that were planned for the chip count. Tests:
 """
 
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from attrs import define, evolve, field, frozen
@@ -23,7 +23,7 @@ from target_arch.quantize.library import QuantizedModel
 from target_arch.quantize.precision import Precision, Precisions
 from target_arch.quantize.price import ModelPrice, PriceList
 from target_arch.quantize.result import OURS, ChosenLayer, PricedModel, QuantizedToFit
-from target_arch.quantize.score import Judge, Score
+from target_arch.quantize.score import Judge, Score, best_of_library
 from target_arch.quantize.score import best as best_scored
 from target_arch.quantize.solver import LayerPrices, Problem, best, nearest
 from target_arch.registry.plug_ins import PlugIns
@@ -96,6 +96,7 @@ class _Search:
     folder: Path
     scores: dict[bytes, Score] = field(factory=dict)
     tried: dict[Precisions, _Candidate] = field(factory=dict)
+    alone: dict[tuple[int, Precision], Score] = field(factory=dict)
     prices: PriceList = field(init=False)
     setting: str = ""
 
@@ -114,10 +115,14 @@ class _Search:
         self.tried = {base.precisions: base}
         problem = self._problem(base, limits)
         keeping = self._keeping(problem, limits)
+        recipes = {name: self._candidate(layers, name) for name, layers in self.model.recipes.items()}
+        theirs = [each for each in (recipes or own).values() if each.price.keeps(limits)]
+        own |= _others(recipes, own)
         keeping += [each for each in (*own.values(), *self._uniform()) if each.price.keeps(limits)]
         if not keeping:
             raise self._refusal(problem, limits)
         ours = best_scored(keeping, lambda candidate: self._score(candidate.content))
+        ours = best_of_library(ours, theirs, lambda candidate: self._score(candidate.content))
         return self._result(own, ours, problem, limits)
 
     def _all(self, precision: Precision) -> Precisions:
@@ -163,7 +168,7 @@ class _Search:
             prices = [self._candidate(one, self.setting).price for one in changed]
             kept = [index for index, price in enumerate(prices) if price.fits]
             precisions = tuple(layer.choices[index] for index in kept)
-            errors = tuple(self._alone(number, one) ** 2 for one in precisions)
+            errors = tuple(self._alone(number, one).distance ** 2 for one in precisions)
             choices.append(precisions)
             layers.append(_layer_prices(base.price, [prices[index] for index in kept], errors, names))
         return Problem(
@@ -173,12 +178,14 @@ class _Search:
             most={limit.measure: limit.most for limit in limits},
         )
 
-    def _alone(self, number: int, precision: Precision) -> float:
-        """The distance of the outputs where just this layer is quantized."""
+    def _alone(self, number: int, precision: Precision) -> Score:
+        """The score where just this layer is quantized."""
         if precision is Precision.FLOAT:
-            return 0.0
-        precisions = _with(self._all(Precision.FLOAT), number, precision)
-        return self._score(self.model.quantized(precisions, self.setting)).distance
+            return self.judge.perfect
+        if (number, precision) not in self.alone:
+            precisions = _with(self._all(Precision.FLOAT), number, precision)
+            self.alone[number, precision] = self._score(self.model.quantized(precisions, self.setting))
+        return self.alone[number, precision]
 
     def _keeping(self, problem: Problem, limits: tuple[Limit, ...]) -> list[_Candidate]:
         """The solver's choices, compiled, that keep the limits; the first of them once more with single
@@ -254,9 +261,9 @@ class _Search:
         )
 
     def _chosen(self, problem: Problem, precisions: Precisions) -> Iterator[ChosenLayer]:
-        rows = zip(self.model.layers, precisions, problem.choices, problem.layers, strict=True)
-        for layer, precision, choices, prices in rows:
-            errors = dict(zip(choices, (error**0.5 for error in prices.errors), strict=True))
+        rows = zip(self.model.layers, precisions, problem.choices, strict=True)
+        for number, (layer, precision, choices) in enumerate(rows):
+            errors = {one: self._alone(number, one).distance for one in dict.fromkeys((*choices, precision))}
             yield ChosenLayer(layer=layer, precision=precision, errors=errors)
 
     def _error(self, problem: Problem, name: str) -> float:
@@ -290,6 +297,12 @@ class _Search:
 
 def _with(precisions: Precisions, number: int, precision: Precision) -> Precisions:
     return (*precisions[:number], precision, *precisions[number + 1 :])
+
+
+def _others(recipes: Mapping[str, _Candidate], own: Mapping[str, _Candidate]) -> dict[str, _Candidate]:
+    """The recipes that are none of the library's own models already."""
+    contents = {each.content for each in own.values()}
+    return {name: each for name, each in recipes.items() if each.content not in contents}
 
 
 def _row(name: str, score: Score, price: ModelPrice, limits: tuple[Limit, ...]) -> PricedModel:

@@ -20,7 +20,20 @@ from target_arch.quantize.score import Answer
 from target_arch.relax.quiet import quiet
 from target_arch.run.references.reference import Array, Frame, unreadable
 
-_CHOICES = tuple(Precision)
+_STORED = (Precision.INT8_STORED, Precision.INT4_STORED)
+_CHOICES = tuple(precision for precision in Precision if precision not in _STORED)
+_RECIPES = {
+    "static_wi8_ai8": Precision.INT8,
+    "static_wi8_ai16": Precision.INT16,
+    "dynamic_wi8_afp32": Precision.INT8_WEIGHTS,
+    "dynamic_legacy_wi8_afp32": Precision.INT8_WEIGHTS,
+    "dynamic_wi4_afp32": Precision.INT4_WEIGHTS,
+    "weight_only_wi8_afp32": Precision.INT8_STORED,
+    "weight_only_wi4_afp32": Precision.INT4_STORED,
+}
+"""Those of ai-edge-quantizer for whole models, with its default way to find scales."""
+_LEGACY = ("dynamic_legacy_wi8_afp32", 1024)
+"""The recipe that leaves layers with fewer weights in floats."""
 _SMOOTHED, _EXTREMES = "moving averages", "min and max"
 _WEIGHTED = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV")
 _INTEGERS = ("INT8", "UINT8", "INT16")
@@ -41,16 +54,27 @@ class TfliteQuantizer:
     library: str = "ai-edge-quantizer"
     settings: tuple[str, ...] = (_SMOOTHED, _EXTREMES)
 
+    @property
+    def recipes(self) -> Mapping[str, Precisions]:
+        """The precisions of the layers by recipe; see `library.py`."""
+        return {
+            name: tuple(_by_recipe(name, precision, layer) for layer in self.layers)
+            for name, precision in _RECIPES.items()
+        }
+
     def quantized(self, precisions: Precisions, setting: str) -> bytes:
         """The content of the file with these precisions; see `library.py`."""
-        from ai_edge_quantizer import quantizer
+        from ai_edge_quantizer import quantizer, recipe
 
         content = self.float_model.read_bytes()
         if set(precisions) == {Precision.FLOAT}:
             return content
+        named = setting in _RECIPES
         with quiet():
-            library = quantizer.Quantizer(content, _recipe(self.groups, precisions))
-            ranges = dict(self.ranges[setting]) if library.need_calibration else None
+            steps = getattr(recipe, setting)() if named else _recipe(self.groups, precisions)
+            library = quantizer.Quantizer(content, steps)
+            found = self.ranges[_SMOOTHED if named else setting]
+            ranges = dict(found) if library.need_calibration else None
             result = library.quantize(ranges, enable_progress_report=False)
         return bytes(result.quantized_model)
 
@@ -186,6 +210,12 @@ def _layer(graph: Any, operator: Any, kind: str) -> QuantizableLayer:
     return QuantizableLayer(name=name, kind=kind, weights=weights, choices=_CHOICES)
 
 
+def _by_recipe(name: str, precision: Precision, layer: QuantizableLayer) -> Precision:
+    """The precision that a recipe gives a layer."""
+    recipe, least = _LEGACY
+    return Precision.FLOAT if name == recipe and layer.weights < least else precision
+
+
 def _scope(graph: Any, numbers: Sequence[int]) -> str:
     """An operator as ai-edge-quantizer calls it: the names of its outputs."""
     return "".join(f"{graph.tensors[number].name.decode()};" for number in numbers)
@@ -212,6 +242,10 @@ def _recipe(groups: Sequence[Sequence[str]], precisions: Precisions) -> Any:
             manager.add_dynamic_config(named, every, 8)
         elif precision is Precision.INT4_WEIGHTS:
             manager.add_dynamic_config(named, every, 4, algorithm_key=clipped)
+        elif precision is Precision.INT8_STORED:
+            manager.add_weight_only_config(named, every, 8)
+        elif precision is Precision.INT4_STORED:
+            manager.add_weight_only_config(named, every, 4, algorithm_key=clipped)
     return manager.get_quantization_recipe()
 
 

@@ -1,11 +1,13 @@
 """Slips of the first hour: each is answered by what is wrong, and by what to write."""
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from attrs import fields
 
+import target_arch
 from target_arch.cli.main import main
 from target_arch.diagnostics import DiagnosticError
 from target_arch.pipeline import CompileRequest
@@ -215,3 +217,13 @@ def test_help_begins_with_what_it_is_for(capsys: Capture) -> None:
     text = " ".join(capsys.readouterr().out.partition("positional arguments")[0].split())
     assert "COMMAND ... Compile neural networks for all compute elements of a chip at once:" in text
     assert "DiagnosticError" not in text
+
+
+@pytest.mark.slow
+def test_a_place_that_is_dearer_alone(shared: Path) -> None:
+    """`cheapest: 92.7 us vs 8.99 us` was said, which read as a fault."""
+    made = target_arch.compile(shared / "models" / "ic_resnet_int8.tflite", "zynq_edge")
+    said = [str(made.explain(name)).splitlines()[0] for name in made.operators]
+    alone = next(line for line in said if "together" in line)
+    form = r"operator \S+: on \S+; cheapest together with its neighbours; alone \S+ us, and \S+ us on `\S+`"
+    assert re.fullmatch(form, alone)

@@ -13,7 +13,7 @@ from tests.docs.console import printed
 
 PAGE = Path(__file__).parents[2] / "docs" / "quantize.md"
 CONSOLE = re.compile(r"```console\n(.*?)```", re.DOTALL)
-VARYING = re.compile(r"[\d.,]+|int8(-tensor)?|int4|float|yes|no\b|ranges by [a-z ]+| +")
+VARYING = re.compile(r"[\d.,]+|int8(-tensor)?|int4|float|yes|no\b|(?<=onnxruntime, )[a-z ]+(?=, )| +")
 pytest.importorskip("ortools", reason="needs OR-tools: pip install 'target-arch[quantize]'")
 pytest.importorskip("onnxruntime", reason="needs onnxruntime: pip install 'target-arch[quantize]'")
 

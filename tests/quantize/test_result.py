@@ -44,7 +44,7 @@ def test_the_table(result: QuantizedToFit) -> None:
     assert lines[0].split() == ["model", "accuracy", "distance", "flash", "tcm", "time", "within"]
     assert [line.strip().split("  ")[0] for line in lines[1:6]] == [row.name for row in result.rows]
     assert lines[7].split("  ")[1] == "layer"
-    assert lines[-2].startswith("onnxruntime, ranges by ")
+    assert lines[-2].startswith("onnxruntime, ")
     assert lines[-2].endswith(", 24 frames; within flash=2600B")
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from target_arch.quantize.data import LabelledFrames
-from target_arch.quantize.score import Judge, Score, best
+from target_arch.quantize.score import Judge, Score, best, best_of_library
 
 FRAMES = tuple((np.array([value], np.float32),) for value in (1.0, 2.0))
 OUTPUTS = ((np.array([3.0, 4.0]),), (np.array([0.0, -5.0]),))
@@ -59,3 +59,20 @@ def scored(distance: float, right: int, count: int = 100) -> Score:
 def test_distance_decides_where_accuracies_differ_by_chance(scores: list[Score], place: int) -> None:
     """Four frames that one alone has right are two standard errors; five are more."""
     assert best(range(len(scores)), scores.__getitem__) == place
+
+
+@pytest.mark.parametrize(
+    ("ours", "library", "place"),
+    [
+        (Score(distance=0.1), [Score(distance=0.2)], 0),
+        (scored(0.1, 90), [scored(0.2, 89)], 0),
+        (scored(0.1, 90), [scored(0.2, 90)], 1),
+        (scored(0.1, 90), [scored(0.1, 90), scored(0.3, 91), scored(0.2, 91)], 3),
+        (scored(0.1, 90), [], 0),
+    ],
+)
+def test_the_library_s_own_stands_until_more_frames_are_right(
+    ours: Score, library: list[Score], place: int
+) -> None:
+    scores = [ours, *library]
+    assert best_of_library(0, range(1, len(scores)), scores.__getitem__) == place

@@ -54,13 +54,18 @@ def test_layers(model: QuantizedModel) -> None:
     assert len({layer.name for layer in model.layers}) == 10
 
 
-def test_all_of_it_in_int8_is_the_library_s_own_result(model: QuantizedModel, data: LabelledFrames) -> None:
+def test_recipes_are_the_library_s_own_results(model: QuantizedModel, data: LabelledFrames) -> None:
     from ai_edge_quantizer import quantizer, recipe
 
-    own = quantizer.Quantizer(model.float_model.read_bytes(), recipe.static_wi8_ai8())
     (name,) = (one.name for one in reference_for(model.float_model).inputs)
-    ranges = own.calibrate({"serving_default": [{name: frame[0]} for frame in data.frames]})
-    assert bytes(own.quantize(ranges).quantized_model) == model.quantized((INT8,) * 10, "moving averages")
+    for setting, precisions in model.recipes.items():
+        own = quantizer.Quantizer(model.float_model.read_bytes(), getattr(recipe, setting)())
+        frames = {"serving_default": [{name: frame[0]} for frame in data.frames]}
+        ranges = own.calibrate(frames) if own.need_calibration else None
+        content = bytes(own.quantize(ranges).quantized_model)
+        assert content == model.quantized(precisions, setting)
+        assert setting != "static_wi8_ai8" or content == model.quantized((INT8,) * 10, "moving averages")
+    assert {Precision.FLOAT, Precision.INT8_WEIGHTS} == set(model.recipes["dynamic_legacy_wi8_afp32"])
 
 
 def test_the_extremes_of_all_frames_are_no_narrower_than_moving_averages(model: QuantizedModel) -> None:
@@ -83,7 +88,8 @@ def test_one_layer_in_each_precision(
     content = model.quantized((FLOAT, precision, *(FLOAT,) * 8), "min and max")
     assert 0 < judge.score(model.answer(content, tmp_path)).distance < 0.1
     kinds = [operator.kind for operator in compile(content, SOC).models[0].stages.model.operators]
-    assert ("quantize" in kinds) == (precision not in (Precision.INT8_WEIGHTS, Precision.INT4_WEIGHTS))
+    floats = {str(each) for each in Precision if str(each).endswith(("weights", "stored"))}
+    assert ("quantize" in kinds) == (precision not in floats)
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ the author's passes are operators again; functions of TIR that it calls stay as 
 constants of the model are bound before.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from attrs import evolve, frozen
 from tvm import relax, tirx
 
 from target_arch.diagnostics import listed
-from target_arch.plan.inputs.shapes import InputShapes
+from target_arch.plan.inputs.shapes import Extent, InputShapes, ModelInput
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.relax.ir.errors import model_error
 from target_arch.relax.ir.graph import FileFacts, operator_name
@@ -25,6 +26,7 @@ from target_arch.relax.readers.virtual_devices import without_devices
 
 VERSION = str(tvm.__version__)
 """Of TVM."""
+_NUMBER = re.compile(r"T\.int64\((-?\d+)\)")
 _WRITE = "write it with `tvm.ir.save_json`"
 
 
@@ -59,7 +61,20 @@ def load_module(path: Path, data: bytes) -> Any:
     if not isinstance(module, tvm.IRModule) or not isinstance(_main(module), relax.Function):
         message = "this is no Relax module with a function `main`"
         raise model_error("model-type", path, message, _WRITE)
+    for var in _main(module).params:
+        _require_ranked(path, var)
     return module
+
+
+def _require_ranked(path: Path, var: Any) -> None:
+    """DiagnosticError for an input that is no tensor, or one without its extents."""
+    if not isinstance(var.ty, relax.TensorType):
+        kind = type(var.ty).__name__.removesuffix("Type").lower()
+        message = f"input `{var.name}` is of the kind {kind}, and no tensor"
+        raise model_error("unsupported-type", path, message, "give each tensor an input of its own")
+    if not isinstance(var.ty.shape, relax.ShapeExpr):
+        hint = 'name them in its type, as in `R.Tensor(("n", 8), "float32")`'
+        raise model_error("dynamic-shape", path, f"the extents of input `{var.name}` are unknown", hint)
 
 
 def saved_module(module: Any, params: Mapping[str, Any] | None) -> bytes:
@@ -152,38 +167,33 @@ def executable(path: Path, module: Any) -> Any:
 
 
 def with_shapes(path: Path, module: Any, shapes: InputShapes) -> Any:
-    """The module with open extents of inputs as asked for. DiagnosticError for shapes that contradict it."""
+    """The module with open extents of inputs as asked for, and those that are computed from them.
+    DiagnosticError where one stays open, and for shapes that contradict it.
+    """
+    bound = _bound_extents(module["main"].params, shapes)
+    fixed = relax.transform.BindSymbolicVars(bound, "main")(module) if bound else module
+    declared = [
+        ModelInput(name=str(var.name), extents=tuple(map(_named, var.ty.shape)))
+        for var in fixed["main"].params
+    ]
+    shapes.fixed(str(path), declared)
+    return fixed
+
+
+def _bound_extents(inputs: Sequence[Any], shapes: InputShapes) -> dict[Any, int]:
+    """The open extents that are variables, by what is asked for; a shape goes before the batch."""
     bound: dict[Any, int] = {}
-    inputs = {str(var.name): var for var in module["main"].params}
-    for name in shapes.shapes:
-        if name not in inputs:
-            message = f"there is no input `{name}`"
-            raise model_error("input-shape", path, message, f"inputs are {listed(inputs)}")
-    for name, var in inputs.items():
-        wanted = _wanted(var, shapes.shapes.get(name), shapes.batch)
-        own = list(var.ty.shape)
-        fixed = [int(extent) if isinstance(extent, tirx.IntImm) else None for extent in own]
-        if len(wanted) != len(own) or any(
-            mine not in (None, extent)
-            for mine, extent in zip(fixed, wanted, strict=True)
-            if extent is not None
-        ):
-            message = f"input `{name}` cannot have the shape {list(wanted)}"
-            raise model_error("input-shape", path, message, f"its extents are {list(map(str, own))}")
-        for extent, value in zip(own, wanted, strict=True):
-            if not isinstance(extent, tirx.IntImm) and value is not None:
-                bound[extent] = value
-    return relax.transform.BindSymbolicVars(bound, "main")(module) if bound else module
+    for var in sorted(inputs, key=lambda one: str(one.name) not in shapes.shapes):
+        wanted = shapes.shapes.get(str(var.name), (shapes.batch,))
+        for extent, value in zip(var.ty.shape, wanted, strict=False):
+            if isinstance(extent, tirx.Var) and value is not None:
+                bound.setdefault(extent, value)
+    return bound
 
 
-def _wanted(var: Any, shape: Sequence[int] | None, batch: int | None) -> tuple[int | None, ...]:
-    """The extents that an input is to have; None where nothing was asked for."""
-    if shape is not None:
-        return tuple(shape)
-    own = [_extent(extent) for extent in var.ty.shape]
-    if own and own[0] is None:
-        own[0] = batch
-    return tuple(own)
+def _named(extent: Any) -> Extent:
+    """The extent, or what it is computed from, without the types of numbers."""
+    return int(extent) if isinstance(extent, tirx.IntImm) else _NUMBER.sub(r"\1", str(extent))
 
 
 def _extent(extent: Any) -> int | None:

@@ -6,12 +6,13 @@ from typing import Any
 import tvm
 from tvm import s_tir, tirx
 
+from target_arch.relax.quiet import quiet
 from target_arch.relax.tir.unread import without_unread
 
 
 def compact(function: Any) -> Any:
     """A scheduled function with opaque blocks, and with local buffers cut to the part in use."""
-    return run_passes(
+    return _run_quietly(
         function,
         s_tir.transform.LowerInitBlock(),
         s_tir.transform.PlanAndUpdateBufferAllocationLocation(),
@@ -22,7 +23,7 @@ def compact(function: Any) -> Any:
 
 def without_blocks(function: Any) -> Any:
     """NS-TIR: no blocks, buffers of one dimension."""
-    return run_passes(
+    return _run_quietly(
         function,
         s_tir.transform.LowerMatchBuffer(),
         s_tir.transform.LowerOpaqueBlock(),
@@ -32,8 +33,8 @@ def without_blocks(function: Any) -> Any:
 
 def simplified(function: Any) -> Any:
     """NS-TIR with narrow integers, without statements that do nothing, and with intrinsics lowered."""
-    narrow = run_passes(function, tirx.transform.NarrowDataType(32), tirx.transform.StmtSimplify())
-    return run_passes(without_unread(narrow), tirx.transform.RemoveNoOp(), tirx.transform.LowerIntrin())
+    narrow = _run_quietly(function, tirx.transform.NarrowDataType(32), tirx.transform.StmtSimplify())
+    return _run_quietly(without_unread(narrow), tirx.transform.RemoveNoOp(), tirx.transform.LowerIntrin())
 
 
 def pointer_to(buffer: Any) -> Any:
@@ -48,3 +49,9 @@ def run_passes(function: Any, *passes: Callable[[Any], Any]) -> Any:
     for step in passes:
         module = step(module)
     return module["main"]
+
+
+def _run_quietly(function: Any, *passes: Callable[[Any], Any]) -> Any:
+    """As `run_passes`, without what TVM says of expressions that are right: it warns of powers above 2."""
+    with quiet():
+        return run_passes(function, *passes)

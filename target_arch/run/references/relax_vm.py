@@ -27,7 +27,7 @@ def relax_vm(model: Path, shapes: Shapes = ()) -> Reference:
     module = load_module(model, model.read_bytes())
     names = [each.name for each in inputs_of(module)]
     fixed = InputShapes(shapes=dict(zip(names, map(tuple, shapes), strict=False)))
-    module = with_shapes(model, module, fixed)
+    module = with_shapes(model, module, fixed) if shapes else module
     try:
         with quiet():
             run = executable(model, module)
