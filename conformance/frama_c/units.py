@@ -47,6 +47,10 @@ class Unit:
     """Eva keeps apart the states in which these return, from there on."""
     dead: int = 0
     """Statements of its functions that its main does not reach: another unit does."""
+    unrolled: int = 0
+    """Turns of loops that Eva tells from each other."""
+    seconds: float | None = None
+    """After these Eva is ended."""
 
 
 @frozen(kw_only=True)
@@ -122,11 +126,20 @@ def _command(unit: Unit, *options: str) -> list[str]:
     return ["frama-c", "-machdep", "gcc_x86_64", f"-cpp-extra-args={preprocessor}", *options, *paths]
 
 
-def _answer(command: list[str], environment: dict[str, str]) -> str:
+def _answer(command: list[str], environment: dict[str, str], seconds: float | None = None) -> str:
     environment = {**environment, "PWD": str(runtime_c())}  # it believes this one
-    done = subprocess.run(
-        command, cwd=runtime_c(), capture_output=True, text=True, env=environment, check=False
-    )
+    try:
+        done = subprocess.run(
+            command,
+            cwd=runtime_c(),
+            capture_output=True,
+            text=True,
+            env=environment,
+            check=False,
+            timeout=seconds,
+        )
+    except subprocess.TimeoutExpired:
+        raise RuntimeError(f"frama-c did not end within {seconds:.0f} s") from None
     if done.returncode != 0:
         raise RuntimeError(f"frama-c ended with {done.returncode}: {done.stdout[-2000:]}{done.stderr}")
     return done.stdout
@@ -158,7 +171,9 @@ def _of_proofs(unit: Unit, said: str, seconds: float) -> Outcome:
 def _execution(unit: Unit) -> str:
     options = ("-eva", "-eva-precision", "3", "-eva-msg-key=-initial-state,-final-states")
     specified = ("-eva-use-spec", ",".join(unit.by_contract)) if unit.by_contract else ()
-    return _answer(_command(unit, *options, *specified, *_apart(unit)), dict(os.environ))
+    turns = ("-eva-auto-loop-unroll", str(unit.unrolled)) if unit.unrolled else ()
+    command = _command(unit, *options, *specified, *turns, *_apart(unit))
+    return _answer(command, dict(os.environ), unit.seconds)
 
 
 def _apart(unit: Unit) -> tuple[str, ...]:

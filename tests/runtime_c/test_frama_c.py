@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
+from conformance.frama_c.kernels import compiled, executed, harness
 from conformance.frama_c.units import Outcome, Unit, _of_execution, _of_proofs, analysed, units
 from target_arch.resources import runtime_c
 from tests.slow import slow_except
@@ -98,3 +99,17 @@ def test_a_runtime_that_keeps_part_of_a_bundle_is_not_proved(
     sources = tuple(str(source) if each == "core/fill.c" else each for each in unit.sources)
     outcome = _needed(evolve(unit, sources=sources), needs_tool)
     assert any("dangling" in line for line in outcome.left)
+
+
+@pytest.mark.slow
+def test_a_kernel_has_no_alarm_and_one_of_a_row_too_many_has(
+    tmp_path: Path, needs_tool: Callable[[str], str]
+) -> None:
+    needs_tool("frama-c")
+    made = compiled("FULLY_CONNECTED", "int8", tmp_path)
+    assert made is not None
+    text, right = harness(made), "sizes = {1, 8, 1, 5, 8, "
+    found = executed("dense", text, tmp_path)
+    assert (found.left, found.proved) == ((), found.total)
+    assert text.count(right) == 1
+    assert executed("dense", text.replace(right, "sizes = {1, 8, 1, 5, 9, "), tmp_path).left != ()

@@ -7,7 +7,7 @@ from attrs import evolve
 
 from target_arch.plan.frames import FramePipeline
 from target_arch.plan.kernels import Slice
-from target_arch.plan.steps import Copy, Dispatch, Event
+from target_arch.plan.steps import Copy, Dispatch, Event, Fill
 from tests.conftest import GoldenCheck
 from tests.stages.check.two_frames import HOST, TWO, Frames
 
@@ -184,6 +184,45 @@ def faults_of_the_table() -> Iterator[tuple[str, FramePipeline]]:
     yield "a stage less", evolve(TWO.right, frames=TWO.right.frames - 1)
 
 
+def faults_of_names() -> Iterator[tuple[str, FramePipeline]]:
+    """Of buffers that are named and not there: each time the last of several."""
+    order, steps = TWO.right.order, TWO.right.order.steps
+    copy = max(number for number, step in enumerate(steps) if isinstance(step, Copy))
+    call = max(number for number, step in enumerate(steps) if isinstance(step, Dispatch) and step.operands)
+    (tensor, _), (result, _) = order.inputs[-1], order.outputs[-1]
+    yield "an input", TWO.order(inputs=(*order.inputs[:-1], (tensor, "nowhere")))
+    yield "an output", TWO.order(outputs=(*order.outputs[:-1], (result, "nowhere")))
+    yield "a source", TWO.copy(copy, lambda step: evolve(step, source=step.source.renamed("nowhere")))
+    yield "a target", TWO.copy(copy, lambda step: evolve(step, target=step.target.renamed("nowhere")))
+    yield "an operand", TWO.call(call, lambda step: _last_operand(step, of="nowhere"))
+    yield (
+        "an operand that another is over",
+        TWO.call(call, lambda step: _last_operand(step, over=("nowhere",))),
+    )
+    yield (
+        "a buffer of no frame",
+        TWO.order(buffers=(*order.buffers, evolve(order.buffers[-1], name="nowhere"))),
+    )
+    fill = Fill(
+        copy=Copy(
+            source=Slice(of="a.w@ddr", offset=0, row_bytes=8),
+            target=Slice(of="nowhere", offset=0, row_bytes=8),
+            engine="cpu",
+        )
+    )
+    yield "a resident", TWO.order(steps=(fill, *steps))
+    names = TWO.right.buffers
+    yield (
+        "what is known of two buffers",
+        evolve(TWO.right, buffers={name: names[name] for name in list(names)[:-2]}),
+    )
+
+
+def _last_operand(step: Dispatch, **facts: object) -> Dispatch:
+    changed = evolve(step.operands[-1], **facts)  # type: ignore[arg-type]
+    return evolve(step, operands=(*step.operands[:-1], changed))
+
+
 def faults_of_meaning() -> Iterator[tuple[str, FramePipeline]]:
     """Of frames that compute something else, all of them or every second."""
     yield "inputs of every frame", TWO.copy(4, lambda s: evolve(s, source=s.source.renamed("q@sram#0")))
@@ -232,6 +271,10 @@ def test_buffers_of_two_frames(golden: GoldenCheck) -> None:
 
 def test_tables_of_two_frames(golden: GoldenCheck) -> None:
     golden("tables_of_two_frames", text(TWO, faults_of_the_table()))
+
+
+def test_names_of_two_frames(golden: GoldenCheck) -> None:
+    golden("names_of_two_frames", text(TWO, faults_of_names()))
 
 
 def test_meaning_of_two_frames(golden: GoldenCheck) -> None:

@@ -115,7 +115,8 @@ def _faults(
 def _known(buffer: Buffer, facts: Mapping[str, list[EqualBytes]]) -> set[tuple[str, int]]:
     """Tensors and offsets that follow from the tensor of the buffer itself, over those it holds.
 
-    From a whole to its parts; back only where they are as long, as the rest of a whole is unknown.
+    From a whole to its parts; back only where they are as long, as the rest of a whole is unknown. What is
+    said of sizes may be wrong, and a whole be as long as a part of it: places end with the buffer.
     """
     size = {held.tensor: held.bytes for held in buffer.aliases} | {buffer.tensor or "": buffer.bytes}
     known = {(buffer.tensor or "", 0)}
@@ -126,7 +127,7 @@ def _known(buffer: Buffer, facts: Mapping[str, list[EqualBytes]]) -> set[tuple[s
         alike = [(fact.whole, offset) for fact in facts.get(name, ()) if fact.tensor == name]
         alike = [(other, place) for other, place in alike if size.get(other) == size[name]]
         for other in (*parts_of, *alike):
-            if other[0] in size and other not in known:
+            if other[0] in size and other[1] <= buffer.bytes and other not in known:
                 known.add(other)
                 left.append(other)
     return known

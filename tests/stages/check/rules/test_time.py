@@ -509,6 +509,10 @@ HELD: dict[str, tuple[Case, list[str]]] = {
     "no part of it": (case([whole(("c", 0, 8))], parts=PARTS), ["wrong-content"]),
     "without a model": (case([whole(("a", 0, 8))]), ["wrong-content"]),
     "a part one byte beyond the end": (case([whole(("b", 8, 9))], parts=PARTS), ["out-of-bounds"]),
+    "a part that says it is as long as the whole": (
+        case([whole(("b", 8, 16))], parts=PARTS),
+        ["out-of-bounds"],
+    ),
     "a part before the start": (case([whole(("a", -8, 8))], parts=PARTS), ["out-of-bounds"]),
     "a part of its size": (case([whole(("a", 0, 8))], parts=PARTS, sizes={"a": 8}), []),
     "a part of another size": (case([whole(("a", 0, 8))], parts=PARTS, sizes={"a": 7}), ["wrong-size"]),
