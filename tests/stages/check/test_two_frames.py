@@ -177,6 +177,7 @@ def faults_of_the_table() -> Iterator[tuple[str, FramePipeline]]:
     yield "a step of `init` in a round", TWO.step(loads, steps[0])
     yield "a step of a round in `init`", TWO.step(0, steps[loads])
     yield "no rounds", evolve(TWO.right, rounds=0)
+    yield "a round more", evolve(TWO.right, rounds=3)
     yield "the end behind the last step", evolve(TWO.right, done=len(TWO.right.stages))
     yield "the end before the first step", evolve(TWO.right, done=-1)
     yield "a stage before the first", TWO.stage(loads, -1)
