@@ -159,8 +159,10 @@ def _reshaped(operator: Operator, numbering: _Numbering) -> list[Hashable] | Non
     if reshaped_channels(len(inputs), outputs) is None:
         return None
     if len(inputs) <= outputs:
-        return [("reshape", place, number) for place in range(outputs // len(inputs)) for number in inputs]
-    return [("reshape", *inputs[channel::outputs]) for channel in range(outputs)]
+        return [
+            (operator.kind, place, number) for place in range(outputs // len(inputs)) for number in inputs
+        ]
+    return [(operator.kind, *inputs[channel::outputs]) for channel in range(outputs)]
 
 
 def _transposed(operator: Operator, numbering: _Numbering) -> list[Hashable] | None:
@@ -170,7 +172,7 @@ def _transposed(operator: Operator, numbering: _Numbering) -> list[Hashable] | N
 def _joined(operator: Operator, numbering: _Numbering) -> list[Hashable]:
     numbers = [numbering.of(operator, place) for place in range(len(operator.inputs))]
     if concatenated_by_channel(operator, numbering.model):
-        return [("concat", number) for each in numbers for number in each]
+        return [(operator.kind, number) for each in numbers for number in each]
     return [(numbering.common(operator), *each) for each in zip(*numbers, strict=True)]
 
 
