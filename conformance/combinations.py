@@ -43,7 +43,7 @@ CHIPS = (
 )
 EXPORTED = ("gated", "mobilenet", "tcn", "transformer")
 OPTIONS: tuple[tuple[float, str, Sequence[str]], ...] = (
-    (0.5, "--divide", ("auto", "auto", "host")),
+    (0.5, "--divide", ("auto",)),
     (0.4, "--resident", ("auto",)),
     (0.3, "--objective", ("throughput",)),
     (0.4, "--frames", ("2", "3", "auto")),
@@ -55,6 +55,10 @@ OPTIONS: tuple[tuple[float, str, Sequence[str]], ...] = (
     (0.2, "--lowering-order", ("accelerators-first", "program", "c-first")),
 )
 """How often an option is given, and its values."""
+
+
+FINDINGS = {"build-failed", "defect"}
+"""Rules of refusals that no input should meet."""
 
 
 @frozen(kw_only=True)
@@ -121,7 +125,7 @@ def outcome(call: Sequence[str]) -> Outcome:
     if code == DONE:
         return Outcome()
     rules = list(_rules(said.getvalue()))
-    if code == WRONG_INPUT and rules and "defect" not in rules:
+    if code == WRONG_INPUT and rules and not FINDINGS & set(rules):
         return Outcome(rule=rules[0])
     return Outcome(finding=f"exit code {code}: {said.getvalue()[:700]} {complained.getvalue()[-700:]}")
 

@@ -130,6 +130,15 @@ static inline void ta_f32_finish(const ta_f32_conv2d *conv, int32_t rows, int32_
     }
 }
 
+/* Values `begin` to `end` of the windows of `rows` pixels from `pixel` on, a row of the panel each. */
+static inline void ta_f32_fill(const ta_f32_conv2d *conv, float *panel, const float *x, ta_f32_pixel pixel,
+                               int32_t rows, int32_t begin, int32_t end)
+{
+    for (int32_t r = 0; r < rows; ++r, ta_f32_next(conv, &pixel)) {
+        ta_f32_window(conv, panel + r * TA_F32_PANEL, x, pixel, begin, end);
+    }
+}
+
 /* Outputs `begin` to `stop` of all pixels. */
 static inline void ta_f32_outputs(const ta_f32_conv2d *conv, const ta_f32_end *end, const float *x, const float *w,
                                   const float *bias, float *out, int32_t begin, int32_t stop)
@@ -140,6 +149,9 @@ static inline void ta_f32_outputs(const ta_f32_conv2d *conv, const ta_f32_end *e
     ta_f32_pixel pixel = {0, 0, 0};
     for (int32_t first = 0; first < pixels; first += TA_F32_ROWS) {
         const int32_t rows = pixels - first < TA_F32_ROWS ? pixels - first : TA_F32_ROWS;
+        if (!conv->in_place && depth <= most) {
+            ta_f32_fill(conv, panel, x, pixel, rows, 0, depth);
+        }
         for (int32_t n = begin; n < stop; n += TA_F32_BLOCK) {
             const int32_t count = stop - n < TA_F32_BLOCK ? stop - n : TA_F32_BLOCK;
             for (int32_t k = 0; k < depth; k += most) {
@@ -147,11 +159,8 @@ static inline void ta_f32_outputs(const ta_f32_conv2d *conv, const ta_f32_end *e
                 const float *values = x + (int64_t)first * depth;
                 if (!conv->in_place) {
                     values = panel;
-                    if (n == begin || depth > most) {
-                        ta_f32_pixel next = pixel;
-                        for (int32_t r = 0; r < rows; ++r, ta_f32_next(conv, &next)) {
-                            ta_f32_window(conv, panel + r * TA_F32_PANEL, x, next, k, k + some);
-                        }
+                    if (depth > most) {
+                        ta_f32_fill(conv, panel, x, pixel, rows, k, k + some);
                     }
                 }
                 ta_f32_tile(rows, sums, k ? sums : bias + n, k ? TA_F32_BLOCK : 0, values,

@@ -12,7 +12,8 @@ class ConstantsForm(StrEnum):
     """The form of constants. `AUTO` is `TEXT` up to LARGE bytes, else `SECTION`.
 
     `TEXT` are numbers in C, four to six characters for each byte. `SECTION` are files that the assembler puts
-    into the program, `FILE` files of their own, which the program finds at run time.
+    into the program, `FILE` files of their own, which the program finds at run time. Where there are no
+    constants, every form is `TEXT`.
     """
 
     AUTO = "auto"
@@ -22,7 +23,7 @@ class ConstantsForm(StrEnum):
 
     def of_bytes(self, constants: int) -> "ConstantsForm":
         """The form of so many bytes of constants; never `AUTO`."""
-        if self is not ConstantsForm.AUTO:
+        if constants and self is not ConstantsForm.AUTO:
             return self
         return ConstantsForm.SECTION if constants > LARGE else ConstantsForm.TEXT
 

@@ -84,6 +84,15 @@ def test_small_models_are_text_and_large_ones_are_not() -> None:
     assert ConstantsForm.FILE.of_bytes(1) is ConstantsForm.FILE
 
 
+def test_a_model_without_constants_has_no_files(tmp_path: Path) -> None:
+    """Its program asked for damaged weights that the bundle did not declare, and was not built."""
+    x, y = (onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1, 4]) for name in "xy")
+    graph = onnx.helper.make_graph([onnx.helper.make_node("Relu", ["x"], ["y"])], "relu", [x], [y])
+    bundle = compile(onnx.helper.make_model(graph), "mcu_m7", constants="file").write(tmp_path / "bundle")
+    outputs = bundle.run({"x": np.array([[-1, 0, 1, 2]], np.float32)})
+    np.testing.assert_array_equal(outputs["y"], [[0, 0, 1, 2]])
+
+
 @pytest.mark.parametrize("form", ["section", "file"])
 def test_models_together_have_files_of_their_own(form: str, tmp_path: Path) -> None:
     models = [(DIGITS, {"name": name, "constants": form}) for name in ("one", "two")]

@@ -15,6 +15,7 @@ from target_arch.run.bundles.write import write_bundle
 from target_arch.soc import read_soc
 from tests.e2e.conftest import DIGITS
 
+RUNTIME = Path(__file__).parents[2] / "runtime_c"
 STRICT = (
     "-std=c99",
     "-pedantic",
@@ -63,3 +64,31 @@ def test_no_conversion_is_an_accident(kind: str, bundle: Path, needs_tool: Calla
         command = [compiler, *STRICT, *flags, "-O1", "-Iinclude", "-Iruntime", "-fsyntax-only", str(source)]
         said = subprocess.run(command, cwd=bundle, capture_output=True, text=True, check=False)
         assert said.returncode == 0, said.stderr
+
+
+ONE_PIXEL = """
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include "kernels/f32_conv2d.h"
+void convolve(const float *x, const float *w, const float *bias, float *out);
+void convolve(const float *x, const float *w, const float *bias, float *out)
+{
+    static const ta_f32_conv2d sizes = {1, 1, 1, 1, 1, 1, 3, 1, 1, 2, 1, 1, 1, 0, 0, 3, 1, 0,
+                                        -INFINITY, INFINITY};
+    const ta_f32_end end = {0, -INFINITY, INFINITY};
+    ta_f32_convolve(&sizes, &end, x, w, bias, out);
+}
+"""
+
+
+def test_a_convolution_of_one_pixel_builds_as_bundles_do(
+    tmp_path: Path, needs_tool: Callable[[str], str]
+) -> None:
+    """gcc did not see that the first block of outputs fills the panel that it reads."""
+    source = tmp_path / "one_pixel.c"
+    source.write_text(ONE_PIXEL)
+    command = [needs_tool("gcc"), *STRICT[:5], "-O2", f"-I{RUNTIME}", "-c", str(source), "-o", f"{source}.o"]
+    said = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert said.returncode == 0, said.stderr
