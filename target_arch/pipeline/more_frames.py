@@ -15,7 +15,7 @@ from target_arch.soc.model import SoC
 from target_arch.stages.division.choose import with_bound
 from target_arch.stages.division.graphs import DividedGraphs
 from target_arch.stages.division.shares import divisible, host_pieces
-from target_arch.stages.errors import DoesNotFitError, OrderError, PlacementError, StepError
+from target_arch.stages.errors import NOT_LOWERED
 
 PARTS = (12, 48)
 """The slices of the host are at most that part of the bound of a period, tried in this order."""
@@ -64,7 +64,7 @@ def _better(best: Lowered, lower: Callable[[], Lowered]) -> Lowered:
     """The model as it is lowered then, where it fits and its frames come faster; else the best so far."""
     try:
         made = lower()
-    except (DoesNotFitError, OrderError, PlacementError, StepError):
+    except NOT_LOWERED:
         return best
     return made if _frames(made).period < _frames(best).period * (1 - NEAR) else best
 

@@ -11,7 +11,7 @@ from target_arch.stages.division.choose import with_bound
 from target_arch.stages.division.graphs import DividedGraphs
 from target_arch.stages.division.shares import Divisible, divisible
 from target_arch.stages.division.trials import LowerGraph
-from target_arch.stages.errors import DoesNotFitError, OrderError, PlacementError, StepError
+from target_arch.stages.errors import NOT_LOWERED
 from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.setting import Setting
 from target_arch.stages.steps.simulation.times import Times
@@ -42,7 +42,7 @@ def with_short_steps(lowered: Lowered, graphs: DividedGraphs, lower: LowerGraph,
             break
         try:
             best = lower(graph, setting)
-        except (DoesNotFitError, OrderError, PlacementError, StepError):
+        except NOT_LOWERED:
             break
     return best if best is lowered or best.execution is None else with_bound(best, lowered)
 

@@ -96,7 +96,7 @@ class _Search:
     folder: Path
     scores: dict[bytes, Score] = field(factory=dict)
     tried: dict[Precisions, _Candidate] = field(factory=dict)
-    alone: dict[tuple[int, Precision], Score] = field(factory=dict)
+    alone: dict[tuple[int, Precision], float] = field(factory=dict)
     prices: PriceList = field(init=False)
     setting: str = ""
 
@@ -168,7 +168,7 @@ class _Search:
             prices = [self._candidate(one, self.setting).price for one in changed]
             kept = [index for index, price in enumerate(prices) if price.fits]
             precisions = tuple(layer.choices[index] for index in kept)
-            errors = tuple(self._alone(number, one).distance ** 2 for one in precisions)
+            errors = tuple(self._alone(number, one) ** 2 for one in precisions)
             choices.append(precisions)
             layers.append(_layer_prices(base.price, [prices[index] for index in kept], errors, names))
         return Problem(
@@ -178,13 +178,14 @@ class _Search:
             most={limit.measure: limit.most for limit in limits},
         )
 
-    def _alone(self, number: int, precision: Precision) -> Score:
-        """The score where just this layer is quantized."""
+    def _alone(self, number: int, precision: Precision) -> float:
+        """The distance of the outputs where just this layer is quantized."""
         if precision is Precision.FLOAT:
-            return self.judge.perfect
+            return 0.0
         if (number, precision) not in self.alone:
             precisions = _with(self._all(Precision.FLOAT), number, precision)
-            self.alone[number, precision] = self._score(self.model.quantized(precisions, self.setting))
+            content = self.model.quantized(precisions, self.setting)
+            self.alone[number, precision] = self._score(content).distance
         return self.alone[number, precision]
 
     def _keeping(self, problem: Problem, limits: tuple[Limit, ...]) -> list[_Candidate]:
@@ -263,7 +264,7 @@ class _Search:
     def _chosen(self, problem: Problem, precisions: Precisions) -> Iterator[ChosenLayer]:
         rows = zip(self.model.layers, precisions, problem.choices, strict=True)
         for number, (layer, precision, choices) in enumerate(rows):
-            errors = {one: self._alone(number, one).distance for one in dict.fromkeys((*choices, precision))}
+            errors = {one: self._alone(number, one) for one in dict.fromkeys((*choices, precision))}
             yield ChosenLayer(layer=layer, precision=precision, errors=errors)
 
     def _error(self, problem: Problem, name: str) -> float:

@@ -168,6 +168,10 @@ NO_CHANGE = "no single change"
 """The beginning of a hint that offers no change."""
 
 
+NOT_LOWERED = (DoesNotFitError, OrderError, PlacementError, StepError)
+"""What the lowering of a placed model may raise where it is one of several ways to go on."""
+
+
 def with_way_out(
     refusal: DoesNotFitError | PlacementError, *way: str | Keyword
 ) -> DoesNotFitError | PlacementError:

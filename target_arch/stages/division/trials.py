@@ -17,7 +17,7 @@ from target_arch.plan.partitions import PartitionGraph
 from target_arch.stages.division.graphs import DividedGraphs
 from target_arch.stages.division.search import GAIN, changed, tries
 from target_arch.stages.division.shares import Divisible
-from target_arch.stages.errors import DoesNotFitError, OrderError, PlacementError, StepError
+from target_arch.stages.errors import NOT_LOWERED
 from target_arch.stages.setting import Setting
 from target_arch.stages.steps.overlap import FULL
 
@@ -97,7 +97,7 @@ class DivisionTrials:
             return None
         try:
             return Tried(division=division, lowered=self._lower(graph, setting))
-        except (DoesNotFitError, OrderError, PlacementError, StepError):
+        except NOT_LOWERED:
             return None
 
     def _changed(self, division: Division, each: Divisible) -> Iterator[Division]:

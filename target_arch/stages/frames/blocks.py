@@ -6,6 +6,7 @@ are in a run, so that the memory is never asked for more than one frame's tiles 
 
 from collections.abc import Mapping, Sequence
 
+import networkx as nx
 from attrs import field, frozen
 
 from target_arch.plan.memory import BufferKind
@@ -78,26 +79,17 @@ def _groups(problem: FrameProblem) -> list[list[int]]:
 
 def _cycle(problem: FrameProblem, group: Sequence[int]) -> tuple[int, int] | None:
     """Two groups each of which needs the other, over others or not; None where there are none."""
-    before: dict[int, set[int]] = {key: set() for key in group}
-    for number, others in enumerate(problem.before):
-        before[group[number]].update(group[other] for other in others)
-    for key in sorted(before):
-        before[key].discard(key)
-    for key in sorted(before):
-        if key in _needed(before, key):
-            return key, min(other for other in before[key] if key in _needed(before, other))
-    return None
-
-
-def _needed(before: Mapping[int, set[int]], key: int) -> set[int]:
-    """All groups that a group needs, over others or not."""
-    seen, left = set[int](), [*before[key]]
-    while left:
-        other = left.pop()
-        if other not in seen:
-            seen.add(other)
-            left += before[other]
-    return seen
+    needs = nx.DiGraph(
+        (group[number], group[other])
+        for number, others in enumerate(problem.before)
+        for other in others
+        if group[number] != group[other]
+    )
+    rings = [ring for ring in nx.strongly_connected_components(needs) if len(ring) > 1]
+    if not rings:
+        return None
+    ring = min(rings, key=min)
+    return min(ring), min(ring.intersection(needs[min(ring)]))
 
 
 def _sorted(problem: FrameProblem, groups: Sequence[Sequence[int]]) -> list[Sequence[int]]:

@@ -95,7 +95,7 @@ def _products(operator: Operator, numbering: _Numbering) -> list[Hashable] | Non
     if Weights.of(operator, model) is None:
         return None
     weights = model.tensors[operator.constants[0]]
-    bias = stored_values(operator.constants[1], model)
+    bias = stored_values(model.tensors[operator.constants[1]])
     assert weights.quantization is not None
     scales = np.broadcast_to(np.array(weights.quantization.scale), bias.shape).tolist()
     rows = _depthwise_rows if operator.kind is OperatorKind.DEPTHWISE_CONV2D else _rows
@@ -121,7 +121,7 @@ def _rows(operator: Operator, numbering: _Numbering) -> list[Hashable] | None:
 
 
 def _depthwise_rows(operator: Operator, numbering: _Numbering) -> list[Hashable] | None:
-    taps = stored_values(operator.constants[0], numbering.model)
+    taps = stored_values(numbering.model.tensors[operator.constants[0]])
     taps = taps.reshape(-1, taps.shape[-1]).T
     inputs = np.repeat(numbering.numbers[operator.inputs[0]], len(taps) // len(numbering.of(operator)))
     common = numbering.common(operator)
@@ -144,7 +144,8 @@ def _pairs(operator: Operator, numbering: _Numbering) -> list[Hashable] | None:
         list(numbering.of(operator, place)) for place in range(len(operator.inputs))
     ]
     for name in operator.constants:
-        values = stored_values(name, model).reshape(-1, channels_of(model.tensors[name]))
+        tensor = model.tensors[name]
+        values = stored_values(tensor).reshape(-1, channels_of(tensor))
         operands.append([column.tobytes() for column in values.T])
     common = numbering.common(operator, *(numbering.grid(name) for name in operator.constants))
     spread = [operand * channels if len(operand) == 1 else operand for operand in operands]

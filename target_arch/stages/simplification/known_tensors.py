@@ -14,7 +14,7 @@ from attrs import evolve
 from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.plan.operators.facts import DEFINITION_NAME, Structure
 from target_arch.plan.operators.kinds import OperatorKind
-from target_arch.stages.simplification.channel_range import Integers, channels_of
+from target_arch.stages.simplification.channel_range import Integers
 from target_arch.stages.simplification.links import repeats_channels
 from target_arch.stages.simplification.ranges import Ranges
 
@@ -59,7 +59,8 @@ def _changed(operator: Operator, model: Model, values: dict[str, Integers]) -> t
         if repeats_channels(operator) or operator.kind is OperatorKind.STORE:
             return None
         out = model.tensors[operator.output]
-        return _repeated(operator, constant := _constant(operator, out, values[out.name])), constant
+        constant = _constant(operator, out, values[out.name])
+        return _repeated(operator, constant), constant
     known = [name for name in operator.inputs if name in values]
     if operator.facts.structure is not Structure.BROADCAST or len(known) != 1 or len(operator.inputs) != 2:
         return None
@@ -89,7 +90,7 @@ def _constant(operator: Operator, tensor: Tensor, values: Integers) -> Tensor:
     data = np.ascontiguousarray(values.astype(tensor.dtype)).tobytes()
     return Tensor(
         name=f"{tensor.name}.known_{operator.id}",
-        shape=(channels_of(tensor) if tensor.name == operator.output else len(values),),
+        shape=(len(values),),
         dtype=tensor.dtype,
         quantization=tensor.quantization,
         data=data,

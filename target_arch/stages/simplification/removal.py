@@ -22,7 +22,7 @@ from target_arch.stages.simplification.links import repeats_channels
 from target_arch.stages.simplification.merging import with_equal_tensors_once, with_merged_weights
 from target_arch.stages.simplification.needed import Needed, needed_channels
 from target_arch.stages.simplification.ranges import Ranges, channel_ranges
-from target_arch.stages.simplification.weights import Weights
+from target_arch.stages.simplification.weights import Weights, stored_values
 
 
 def without_dead_channels(model: Model) -> Model:
@@ -165,14 +165,14 @@ class _Removal:
         tensor = self._model.tensors[operator.constants[0]]
         inputs, outputs = self._needed[operator.inputs[0]], self._needed[operator.output]
         if operator.kind is OperatorKind.DEPTHWISE_CONV2D:
-            return self._add(operator, tensor, _values(tensor)[..., outputs], outputs)
-        kept = _values(tensor)[outputs]
+            return self._add(operator, tensor, stored_values(tensor)[..., outputs], outputs)
+        kept = stored_values(tensor)[outputs]
         columns = np.tile(inputs, kept.shape[-1] // len(inputs))
         return self._add(operator, tensor, kept[..., columns], outputs)
 
     def _bias(self, operator: Operator) -> str:
         tensor = self._model.tensors[operator.constants[1]]
-        values, outputs = _values(tensor), self._needed[operator.output]
+        values, outputs = stored_values(tensor), self._needed[operator.output]
         folded = self._folded.get(operator.id)
         if folded is not None:
             values = folded.astype(tensor.dtype)
@@ -184,7 +184,7 @@ class _Removal:
         if operator.kind is OperatorKind.LOOKUP or channels_of(tensor) != len(outputs):
             self._tensors[name] = tensor
             return name
-        return self._add(operator, tensor, _values(tensor)[..., outputs], outputs)
+        return self._add(operator, tensor, stored_values(tensor)[..., outputs], outputs)
 
     def _add(
         self, operator: Operator, tensor: Tensor, values: np.ndarray[Any, Any], outputs: Booleans
@@ -199,11 +199,6 @@ class _Removal:
             quantization=_of_channels(tensor.quantization, outputs),
         )
         return name
-
-
-def _values(tensor: Tensor) -> np.ndarray[Any, Any]:
-    assert tensor.data is not None
-    return np.frombuffer(tensor.data, tensor.dtype).reshape(tensor.shape)
 
 
 def _of_channels(quantization: Quantization | None, outputs: Booleans) -> Quantization | None:

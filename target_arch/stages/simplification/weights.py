@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 from attrs import field, frozen
 
-from target_arch.plan.model import Model, Operator
+from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.stages.simplification.channel_range import Booleans, ChannelRange, Integers, channels_of
@@ -52,7 +52,7 @@ class Weights:
         if [model.tensors[name].dtype for name in operator.constants] != ["int8", "int32"]:
             return None
         if operator.attributes.get("groups", 1) != 1 or channels_of(model.tensors[operator.output]) != len(
-            bias := stored_values(operator.constants[1], model)
+            bias := stored_values(model.tensors[operator.constants[1]])
         ):
             return None
         weights = model.tensors[operator.constants[0]].quantization
@@ -87,9 +87,8 @@ def _times(matrix: Integers, vector: Integers) -> Integers:
     return product
 
 
-def stored_values(name: str, model: Model) -> np.ndarray[Any, Any]:
+def stored_values(tensor: Tensor) -> np.ndarray[Any, Any]:
     """Return the values of a constant, in its shape."""
-    tensor = model.tensors[name]
     assert tensor.data is not None
     return np.frombuffer(tensor.data, tensor.dtype).reshape(tensor.shape)
 
@@ -98,7 +97,7 @@ def taps_of(operator: Operator, model: Model) -> np.ndarray[Any, Any] | None:
     """Return the weights of a conv2d or a dense as [output channel, tap, input channel]; None of a form with
     another order of its input's channels.
     """
-    weights = stored_values(operator.constants[0], model)
+    weights = stored_values(model.tensors[operator.constants[0]])
     channels = channels_of(model.tensors[operator.inputs[0]])
     row = weights.size // weights.shape[0]
     if row % channels or (operator.kind is OperatorKind.CONV2D and weights.shape[-1] != channels):
@@ -109,7 +108,7 @@ def taps_of(operator: Operator, model: Model) -> np.ndarray[Any, Any] | None:
 def _tap_sums(operator: Operator, model: Model) -> tuple[Integers, Integers] | None:
     """The sums of positive and of negative weights over the taps, [output channel, input channel]."""
     if operator.kind is OperatorKind.DEPTHWISE_CONV2D:
-        weights = stored_values(operator.constants[0], model)
+        weights = stored_values(model.tensors[operator.constants[0]])
         channels = channels_of(model.tensors[operator.inputs[0]])
         return _diagonal(weights.reshape(-1, weights.shape[-1]), channels)
     taps = taps_of(operator, model)
