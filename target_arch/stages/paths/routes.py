@@ -58,7 +58,7 @@ class Routes:
         self._graph.add_nodes_from(memory.name for memory in soc.memories)
         self._graph.add_edges_from(self._direct)
         self._speeds = {ends: [self._speed(path) for path in paths] for ends, paths in self._direct.items()}
-        self._known: dict[tuple[str, str, int], _Route | None] = {}
+        self._known: dict[tuple[str, int], dict[str, _Route]] = {}
         self._hops: dict[tuple[str, str, int], tuple[CopyPath, float] | None] = {}
 
     def direct(self, source: str, target: str) -> tuple[CopyPath, ...]:
@@ -122,21 +122,23 @@ class Routes:
         return self._hops[key]
 
     def _cheapest(self, source: str, target: str, bytes: int) -> _Route | None:
-        key = (source, target, bytes)
+        key = (source, bytes)
         if key not in self._known:
-            self._known[key] = self._search(source, target, bytes)
-        return self._known[key]
+            self._known[key] = self._from(source, bytes)
+        return self._known[key].get(target)
 
-    def _search(self, source: str, target: str, bytes: int) -> _Route | None:
+    def _from(self, source: str, bytes: int) -> dict[str, _Route]:
+        """The cheapest chain to each memory that one leads to."""
+
         def weight(start: str, end: str, _edge: dict[str, object]) -> float | None:
-            passes = end == target or end in self._through
-            timed = self._timed(start, end, bytes) if passes else None
+            rests = start == source or start in self._through
+            timed = self._timed(start, end, bytes) if rests else None
             return None if timed is None else timed[1]
 
-        try:
-            nodes = nx.dijkstra_path(self._graph, source, target, weight=weight)
-        except nx.NetworkXNoPath:
-            return None
+        chains = nx.single_source_dijkstra_path(self._graph, source, weight=weight)
+        return {target: self._route(nodes, bytes) for target, nodes in chains.items()}
+
+    def _route(self, nodes: Iterable[str], bytes: int) -> _Route:
         hops = [timed for ends in pairwise(nodes) if (timed := self._timed(*ends, bytes)) is not None]
         return _Route(tuple(path for path, _ in hops), sum((seconds for _, seconds in hops), 0.0))
 

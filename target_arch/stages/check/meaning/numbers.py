@@ -5,7 +5,7 @@ Numbers are in runs of neighbours: an array of two rows, the first number of eac
 numbers have equal runs.
 """
 
-from bisect import bisect_left, bisect_right
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,31 +20,42 @@ class ByteNumbers:
     """The numbers given out so far, each with the value whose byte it is."""
 
     def __init__(self) -> None:
-        self._firsts: list[int] = []
         self._values: list[str] = []
-        self._next = 0
+        self._starts: Numbers = np.zeros(256, dtype=np.int64)
+        """The first number of each value, then the next number, then room for more."""
 
     def take(self, size: int, value: str) -> int:
         """The first of so many new numbers, for the bytes of a value."""
-        self._firsts.append(self._next)
         self._values.append(value)
-        self._next += size
-        return self._firsts[-1]
+        number = len(self._values)
+        if number == len(self._starts):
+            self._starts = np.concatenate((self._starts, np.zeros_like(self._starts)))
+        first = int(self._starts[number - 1])
+        self._starts[number] = first + size
+        return first
 
     def owners(self, runs: Runs) -> tuple[int, ...]:
         """Which values, counted from 0 in the order in which they were taken, the numbers belong to."""
-        found: dict[int, None] = {}
-        for first, count in runs.T.tolist():
-            low = bisect_right(self._firsts, first) - 1
-            found |= dict.fromkeys(range(low, bisect_left(self._firsts, first + count, low)))
-        return tuple(found)
+        low = self._owner(runs[0])
+        high = np.searchsorted(self._firsts, runs[0] + runs[1], side="left")
+        if (high - low > 1).any():
+            several = map(range, low.tolist(), high.tolist())
+            return tuple(dict.fromkeys(chain.from_iterable(several)))
+        return tuple(dict.fromkeys(low.tolist()))
 
     def told(self, runs: Runs) -> str:
         """The first bytes that these numbers are, in words."""
         first, count = (int(row[0]) for row in runs)
-        number = bisect_right(self._firsts, first) - 1
+        number = int(self._owner(runs[0, :1])[0])
         more = " and others" if runs.shape[1] > 1 else ""
-        return f"`{self._values[number]}[{first - self._firsts[number]}:+{count}]`{more}"
+        return f"`{self._values[number]}[{first - int(self._starts[number])}:+{count}]`{more}"
+
+    @property
+    def _firsts(self) -> Numbers:
+        return self._starts[: len(self._values)]
+
+    def _owner(self, numbers: Numbers) -> Numbers:
+        return np.searchsorted(self._firsts, numbers, side="right") - 1
 
 
 class Content:
@@ -56,14 +67,21 @@ class Content:
 
     def read(self, part: Slice) -> Runs:
         """The numbers of the bytes of a slice, row after row."""
-        if part.bytes == self._size and part.rows == 1:
+        if part.rows > 1:
+            return joined(_pieces(self._runs, _rows(part), part.row_bytes)[0])
+        if part.bytes == self._size:
             return self._runs
-        return joined(_pieces(self._runs, _rows(part), part.row_bytes)[0])
+        return _section(self._runs, part.offset, part.offset + part.bytes)
 
     def write(self, part: Slice, runs: Runs) -> None:
         """The bytes of a slice are now those with these numbers, row after row. Rows do not overlap."""
-        if part.bytes == self._size and part.rows == 1:
+        if part.rows == 1 and part.bytes == self._size:
             self._runs = runs
+            return
+        if part.rows == 1:
+            before = _section(self._runs, 0, part.offset)
+            behind = _section(self._runs, part.offset + part.bytes, self._size)
+            self._runs = joined(np.concatenate((before, runs, behind), axis=1))
             return
         starts = _rows(part)
         given = np.arange(part.rows, dtype=np.int64) * part.row_bytes
@@ -99,6 +117,19 @@ def joined(runs: Runs) -> Runs:
     ends, firsts = runs[0, :-1] + runs[1, :-1], runs[0, 1:]
     starts = np.concatenate(([0], np.flatnonzero(ends != firsts) + 1))
     return np.stack((runs[0, starts], np.add.reduceat(runs[1], starts)))
+
+
+def _section(runs: Runs, start: int, stop: int) -> Runs:
+    """The runs of the bytes from `start` to `stop`."""
+    if start >= stop:
+        return runs[:, :0]
+    ends = np.cumsum(runs[1])
+    low, high = np.searchsorted(ends, start, side="right"), np.searchsorted(ends, stop, side="left")
+    cut = runs[:, low : high + 1].copy()
+    behind, before = ends[high] - stop, start - ends[low] + runs[1, low]
+    cut[1, -1] -= behind
+    cut[:, 0] += (before, -before)
+    return cut
 
 
 def _rows(part: Slice) -> Numbers:
