@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from torch import Tag
 from tvm import relax
 from tvm.relax.frontend.torch.exported_program_translator import ExportedProgramImporter
@@ -19,10 +20,12 @@ from target_arch.plan.model import DTYPE_BYTES
 from target_arch.relax.ir.graph import dtype_of, shape_of
 from target_arch.relax.readers.attempts import Attempts, zeros
 from target_arch.relax.readers.foreign import results_of
+from target_arch.relax.readers.pytorch.torch_counted import CountedTensors
 from target_arch.relax.readers.pytorch.torch_numbers import KnownValues, lifted
 from target_arch.relax.readers.pytorch.torch_operators import (
     arithmetic,
     bags,
+    counted,
     images,
     indexing,
     recurrent,
@@ -32,20 +35,24 @@ from target_arch.relax.readers.pytorch.torch_operators import (
     windows,
 )
 from target_arch.relax.readers.pytorch.torch_operators.call import Convert, TorchCall, dtype_name
+from target_arch.relax.readers.pytorch.torch_operators.counted import counted_values, filled
 from target_arch.relax.readers.pytorch.torch_operators.promotion import promoted
 from target_arch.relax.readers.pytorch.torch_quantized import quantized_converters
 from target_arch.relax.readers.unsupported import Unsupported, unsupported
-from target_arch.relax.site import NotConverted
+from target_arch.relax.site import NotConverted, constant
 
 
-def convert(path: Path, program: Any, in_file: dict[Any, str], foreign: Foreign) -> Any:
-    """The Relax module of a program that is decomposed into core operators. `in_file` receives the names of
-    its nodes by the expressions they became; `foreign` gives the converters of operators of libraries.
+def convert(
+    path: Path, program: Any, counted: CountedTensors, in_file: dict[Any, str], foreign: Foreign
+) -> Any:
+    """The Relax module of a program that is decomposed into core operators; its outputs are followed by the
+    counts of `counted`, and by states. `in_file` receives the names of its nodes by the expressions they
+    became; `foreign` gives the converters of operators of libraries.
 
     Raises DiagnosticError that names every operator that cannot be converted.
     """
     tensors = _tensors(program)
-    importer = _Importer(lifted(program), tensors, foreign)
+    importer = _Importer(lifted(program), tensors, counted, foreign)
     module = importer.from_exported_program(
         program,
         keep_params_as_input=False,
@@ -56,7 +63,8 @@ def convert(path: Path, program: Any, in_file: dict[Any, str], foreign: Foreign)
     if importer.attempts.failures:
         raise unsupported(path, importer.attempts.failures)
     for node, value in importer.env.items():
-        if isinstance(value, relax.Var) and isinstance(value.ty, relax.TensorType):
+        whole = node not in counted.of
+        if whole and isinstance(value, relax.Var) and isinstance(value.ty, relax.TensorType):
             in_file.setdefault(value, node.name)
     return module
 
@@ -71,11 +79,19 @@ def _tensors(program: Any) -> dict[str, Any]:
 class _Importer(ExportedProgramImporter):  # type: ignore[misc]
     """The frontend, which goes on after an operator that fails, with zeros for its outputs."""
 
-    def __init__(self, constants: Mapping[str, Any], tensors: Mapping[str, Any], foreign: Foreign) -> None:
+    def __init__(
+        self,
+        constants: Mapping[str, Any],
+        tensors: Mapping[str, Any],
+        counted: CountedTensors,
+        foreign: Foreign,
+    ) -> None:
         super().__init__()
         self.attempts = Attempts()
         self.foreign = foreign
         self.tensors = tensors
+        self.counted = counted
+        self.counts: dict[str, Any] = {}
         self.numbers = KnownValues(constants)
 
     def _check_unsupported_func_type(self, nodes: Any) -> None:
@@ -88,7 +104,21 @@ class _Importer(ExportedProgramImporter):  # type: ignore[misc]
             name: _guarded(self, name, known.get(name, known.get(_of_copy(name))), own=name in custom_ops)
             for name in names
         }
-        return super()._translate_fx_graph(graph_module, nodes, inputs_vars, set())
+        found = super()._translate_fx_graph(graph_module, nodes, inputs_vars, set())
+        return found if not self.counted.bounded else self._with_counts(nodes, found)
+
+    def _with_counts(self, nodes: Any, outputs: Any) -> Any:
+        """The outputs with zeros behind the counts, which follow the results."""
+        (node,) = (each for each in nodes if each.op == "output")
+        call = TorchCall(operator="output", builder=self.block_builder, node=node, importer=self)
+        values = list(self._flatten_output_args(outputs))
+        for place, each in enumerate(node.args[0]):
+            if each in self.counted.of and not self.attempts.failures:
+                values[place] = filled(call, each)
+        unknown = constant(np.zeros(1, np.int64))
+        counts = [self.counts.get(size, unknown) for size in self.counted.sizes]
+        results = self.counted.results
+        return (*values[:results], *counts, *values[results:])
 
 
 def _of_copy(name: str) -> str:
@@ -103,14 +133,14 @@ def _guarded(importer: _Importer, name: str, known: Any, *, own: bool) -> Callab
 
     def converted(node: Any) -> Any:
         _CHECKS.get(name, _not_drawn)(node)
-        if importer.numbers.knows(node):
+        if node not in importer.counted.of and importer.numbers.knows(node):
             return importer.numbers.constants(node)
         call = TorchCall(operator=operator, builder=importer.block_builder, node=node, importer=importer)
         library = _library(importer.foreign, node)
         if library is not None:
             results = results_of(library, call)
             return results if isinstance(node.meta.get("val"), tuple | list) else results[0]
-        made = _made(call, name, known, own=own)
+        made = counted_values(call, lambda: _made(call, name, known, own=own))
         # Some of TVM's are not bound to a variable, and have no type yet.
         if isinstance(made, relax.Call):
             made = importer.block_builder.emit(made)
@@ -242,6 +272,7 @@ _CHECKS: Mapping[str, Callable[[Any], None]] = {
 _CONVERTERS: Mapping[str, Convert] = {
     **arithmetic.CONVERTERS,
     **bags.CONVERTERS,
+    **counted.CONVERTERS,
     **images.CONVERTERS,
     **indexing.CONVERTERS,
     **recurrent.CONVERTERS,

@@ -18,6 +18,7 @@ from target_arch.relax.operators.states import StatePair
 from target_arch.relax.quiet import quiet
 from target_arch.relax.readers.frontend import imported, translated
 from target_arch.relax.readers.pytorch.pt2_archive import NoProgram, Unsafe, loaded, plain_archive
+from target_arch.relax.readers.pytorch.torch_counted import CountedTensors, counted_tensors
 from target_arch.relax.readers.pytorch.torch_cut import cut_program
 from target_arch.relax.readers.pytorch.torch_decomposed import decomposed
 from target_arch.relax.readers.pytorch.torch_indices import count_from_start
@@ -36,12 +37,15 @@ def read_torch(path: Path, data: bytes, shapes: InputShapes, foreign: Foreign) -
     in_file: dict[Any, str] = {}
     core = translated(path, lambda: _core(path, program, shapes))
     results = tensor_outputs(core if shapes.cut else program)
-    module, held = translated(path, lambda: _module(path, core, in_file, foreign))
-    outputs = (*results, *(f"{each.node}_value" for each in held))
+    counted = translated(path, lambda: counted_tensors(core, tensor_outputs(core)))
+    module, held = translated(path, lambda: _module(path, core, counted, in_file, foreign))
+    named = {each.count: results[each.output] for each in reversed(counted.bounded)}
+    outputs = (*results, *(f"{named[number]}_count" for number in sorted(named)))
+    values = tuple(f"{each.node}_value" for each in held)
     weights = reversed(list(program.state_dict.items()))
     names = {value.detach().numpy().tobytes(): str(name) for name, value in weights}
-    made = imported(path, module, Arithmetic.ONNX, outputs, names, FileFacts(tensors=in_file))
-    return evolve(made, states=tuple(_states(made, held, len(results))))
+    made = imported(path, module, Arithmetic.ONNX, (*outputs, *values), names, FileFacts(tensors=in_file))
+    return evolve(made, states=tuple(_states(made, held, len(outputs))), bounded=counted.bounded)
 
 
 def _states(made: Imported, held: Sequence[HeldBuffer], results: int) -> Iterator[StatePair]:
@@ -117,7 +121,7 @@ _SHOWN = "that is PyTorch's own failure: `run_decompositions()` of the program s
 
 
 def _module(
-    path: Path, core: Any, in_file: dict[Any, str], foreign: Foreign
+    path: Path, core: Any, counted: CountedTensors, in_file: dict[Any, str], foreign: Foreign
 ) -> tuple[Any, tuple[HeldBuffer, ...]]:
     """A program in core operators as Relax, and the buffers that became its inputs. `in_file` receives the
     names of its nodes by the expressions they became.
@@ -127,4 +131,4 @@ def _module(
     held = held_buffers(core)
     keep_tensors(core)
     count_from_start(core)
-    return convert(path, core, in_file, foreign), held
+    return convert(path, core, counted, in_file, foreign), held

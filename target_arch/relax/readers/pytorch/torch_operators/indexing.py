@@ -11,6 +11,7 @@ from tvm.script.ir_builder import tirx as ib
 
 from target_arch.relax.ir.graph import dtype_of, shape_of
 from target_arch.relax.readers.pytorch.torch_operators.call import Convert, TorchCall
+from target_arch.relax.readers.pytorch.torch_operators.counted import by_mask
 from target_arch.relax.site import NotConverted, constant, within, zero
 
 _BY_VALUES = "the shape of its result depends on values"
@@ -18,6 +19,8 @@ _BY_VALUES = "the shape of its result depends on values"
 
 def _index(call: TorchCall) -> Any:
     """Several tensors of indices go together, in one common shape."""
+    if call.importer.counted.begins(call.node):
+        return by_mask(call)
     x, indices = call.argument("self"), _listed(call)
     axes = list(indices)
     common = np.broadcast_shapes(*(shape_of(each) for each in indices.values()))
@@ -257,7 +260,7 @@ def _refused(call: TorchCall) -> Any:
 
 
 CONVERTERS: Mapping[str, Convert] = {
-    **dict.fromkeys(("bincount.default", "masked_select.default", "nonzero.default"), _refused),
+    "bincount.default": _refused,
     "_unsafe_index.Tensor": _index,
     "_unsafe_index_put.default": _index_put,
     "bucketize.Tensor": _bucket,
