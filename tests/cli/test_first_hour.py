@@ -4,8 +4,10 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from attrs import fields
+from onnx import TensorProto
 
 import target_arch
 from target_arch.cli.main import main
@@ -14,6 +16,7 @@ from target_arch.pipeline import CompileRequest
 from target_arch.pipeline.resolve import rules
 from target_arch.plan.manifest.model import OptionsEntry
 from target_arch.registry import PlugIns
+from target_arch.run.references.find import reference_for
 from target_arch.soc import parse_soc, read_soc
 from target_arch.soc.units import BANDWIDTH, BITS
 from tests.relax.models import helper, onnx_model, save
@@ -217,6 +220,19 @@ def test_help_begins_with_what_it_is_for(capsys: Capture) -> None:
     text = " ".join(capsys.readouterr().out.partition("positional arguments")[0].split())
     assert "COMMAND ... Compile neural networks for all compute elements of a chip at once:" in text
     assert "DiagnosticError" not in text
+
+
+def test_libraries_print_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """TVM warned of powers and of indices, onnxruntime of constants that nobody reads."""
+    nodes = [helper.make_node("Gather", ["x", "i"], ["g"]), helper.make_node("Pow", ["g", "e"], ["y"])]
+    constants = {"e": np.array(3, np.float32), "unread": np.ones(4, np.float32)}
+    content = onnx_model(nodes, {"x": (5, 3)}, {"y": (2, 3)}, constants)
+    content.graph.input.append(helper.make_tensor_value_info("i", TensorProto.INT64, (2,)))
+    model = save(content, tmp_path / "m.onnx")
+    target_arch.compile(model, "mcu_m7")
+    reference = reference_for(model)
+    reference.answer(reference.frames(1, 0)[0])
+    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.slow
