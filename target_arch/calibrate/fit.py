@@ -153,7 +153,12 @@ def stated(calls: Sequence[LeftOut]) -> StatedError | None:
     few = len(ratios) < _CALLS_FOR_LIMITS
     tenths = [ratios[0], ratios[-1]] if few else quantiles(ratios, n=10, method="inclusive")
     return StatedError(
-        steps=len(known), median=median(errors), worst=max(errors), low=tenths[0], high=tenths[-1]
+        steps=len(known),
+        median=median(errors),
+        worst=max(errors),
+        low=tenths[0],
+        high=tenths[-1],
+        most=ratios[-1],
     )
 
 

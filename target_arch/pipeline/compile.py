@@ -80,8 +80,8 @@ def _timed(
     """The tasks of a workload and the answer about them; None without one."""
     if request.workload is None:
         return None
-    require_short_steps(request.workload, prepared, lowered)
     tasks = timed_tasks(request.workload, prepared, lowered)
+    require_short_steps(request.workload, prepared, lowered, tasks)
     analysis = answered(request.workload, tasks)
     return TimedTasks(tasks=tasks, analysis=analysis, spans=checked(tasks, analysis))
 

@@ -10,7 +10,10 @@ from target_arch.plan.lowered import Lowered
 from target_arch.plan.model_pools import Sharing
 from target_arch.plan.workloads.answers import TimedTasks
 from target_arch.run.references.find import self_test
+from target_arch.soc.costs import NOTHING_MEASURED
 from target_arch.soc.model import SoC
+from target_arch.stages.setting import Setting
+from target_arch.stages.steps.simulation.worst_run import worst_percent
 
 
 def emit_inputs(
@@ -52,7 +55,13 @@ def _member(prepared: PreparedModel, lowered: Lowered) -> Member:
         self_test=vector if isinstance(vector, SelfTest) else None,
         no_self_test=vector if isinstance(vector, str) else "",
         options=asked_options(request),
+        worst_percent=_worst_percent(prepared.setting, lowered),
     )
+
+
+def _worst_percent(setting: Setting, lowered: Lowered) -> int | None:
+    """See `worst_percent`; estimates of backends have no worst times."""
+    return None if setting.costs == NOTHING_MEASURED else worst_percent(setting, lowered)
 
 
 def _processes(soc: SoC) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from target_arch.pipeline.packing import pack
 from target_arch.pipeline.planning import plan
 from target_arch.pipeline.preparation import PreparedModel
 from target_arch.pipeline.request import CompileRequest, ModelsRequest
-from target_arch.pipeline.workloads import task_of, tasks_of
+from target_arch.pipeline.workloads import tasks_of
 from target_arch.plan.lowered import Lowered
 from target_arch.plan.resident import Resident
 from target_arch.plan.steps import Dispatch
@@ -17,6 +17,7 @@ from target_arch.plan.workloads.workload import Schedule, Workload, WorkloadPlac
 from target_arch.stages.errors import DoesNotFitError, PlacementError
 from target_arch.stages.workloads.choice import chosen
 from target_arch.stages.workloads.placements import is_better, together
+from target_arch.stages.workloads.tasks import timed_task
 
 _EVERY = "*"
 
@@ -44,7 +45,7 @@ def placed_together(
         return prepared, lowered
     choices = [[each, *_confined(*each)] for each in zip(prepared, lowered, strict=True)]
     tasks = [
-        [task_of(workload, model, ready.setting, planned) for ready, planned in choice]
+        [timed_task(workload.worst, model, ready.setting, planned) for ready, planned in choice]
         for model, choice in zip(workload.models, choices, strict=True)
     ]
     picks = together(tasks)

@@ -12,11 +12,8 @@ from target_arch.stages.division.graphs import DividedGraphs
 from target_arch.stages.division.shares import Divisible, divisible
 from target_arch.stages.division.trials import LowerGraph
 from target_arch.stages.errors import NOT_LOWERED
-from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.setting import Setting
-from target_arch.stages.steps.simulation.times import Times
 from target_arch.stages.workloads.long_steps import LongStep, long_steps
-from target_arch.stages.workloads.tasks import worst_factors
 
 _ROUNDS = 8
 """How often slices that are still too long are cut again."""
@@ -24,9 +21,7 @@ _ROUNDS = 8
 
 def steps_over(limit: StepLimit, setting: Setting, lowered: Lowered) -> list[LongStep]:
     """The steps of a model over its limit, the longest first."""
-    times = Times(PartialLowering(setting=setting, graph=lowered.graph, kernels=lowered.kernels))
-    found = long_steps(limit, lowered, times, worst_factors(setting.soc, setting.costs))
-    return sorted(found, key=lambda each: (-each.takes, each.number))
+    return sorted(long_steps(limit, setting, lowered), key=lambda each: (-each.takes, each.number))
 
 
 def with_short_steps(lowered: Lowered, graphs: DividedGraphs, lower: LowerGraph, limit: StepLimit) -> Lowered:

@@ -15,17 +15,16 @@ from target_arch.plan.printed.reasoning import duration
 from target_arch.plan.printed.workloads import remedy, verdict
 from target_arch.plan.workloads.answers import Analysis
 from target_arch.plan.workloads.tasks import TimedTask
-from target_arch.plan.workloads.workload import MICROSECOND, PICO, Schedule, TimedModel, Workload
+from target_arch.plan.workloads.workload import MICROSECOND, PICO, Schedule, Workload
 from target_arch.soc.rounding import ceil_div
 from target_arch.stages.check.table import check_table
 from target_arch.stages.check.waiting import check_responses, check_waits
-from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.setting import Setting
-from target_arch.stages.steps.simulation.times import Times
+from target_arch.stages.workloads.long_steps import is_long
 from target_arch.stages.workloads.remedies import advised
 from target_arch.stages.workloads.simulation import periodic, simulated
 from target_arch.stages.workloads.table import MOST_JOBS, jobs_of_table, tabled
-from target_arch.stages.workloads.tasks import timed_task, worst_factors
+from target_arch.stages.workloads.tasks import timed_task
 
 _DRAWN = 400
 """Times that a picture shows."""
@@ -69,14 +68,17 @@ def limited(workload: Workload | None, prepared: Sequence[PreparedModel]) -> tup
 
 
 def require_short_steps(
-    workload: Workload, prepared: Sequence[PreparedModel], lowered: Sequence[Lowered]
+    workload: Workload,
+    prepared: Sequence[PreparedModel],
+    lowered: Sequence[Lowered],
+    tasks: Sequence[TimedTask],
 ) -> None:
-    """DiagnosticError for a model with a step that takes longer than it may."""
-    for ready, made in zip(prepared, lowered, strict=True):
+    """DiagnosticError for a model with a step that takes longer than it may, by the task that it is."""
+    for ready, made, task in zip(prepared, lowered, tasks, strict=True):
         limit = ready.step_limit
-        over = [] if limit is None else steps_over(limit, ready.setting, made)
-        if limit is None or not over:
+        if limit is None or not any(is_long(limit, step) for step in task.steps):
             continue
+        over = steps_over(limit, ready.setting, made)
         longest, asked = (duration(time / PICO) for time in (over[0].takes, limit.longest))
         said = f"{over[0].words} takes {longest} at worst, and steps of `{ready.model.name}` may take {asked}"
         least = ceil_div(over[0].takes, MICROSECOND)
@@ -89,15 +91,9 @@ def tasks_of(
 ) -> tuple[TimedTask, ...]:
     """The tasks of planned models."""
     return tuple(
-        task_of(workload, model, setting, each)
+        timed_task(workload.worst, model, setting, each)
         for model, setting, each in zip(workload.models, settings, lowered, strict=True)
     )
-
-
-def task_of(workload: Workload, model: TimedModel, setting: Setting, lowered: Lowered) -> TimedTask:
-    """The task of one planned model."""
-    times = Times(PartialLowering(setting=setting, graph=lowered.graph, kernels=lowered.kernels))
-    return timed_task(workload, model, lowered, times, worst_factors(setting.soc, setting.costs))
 
 
 def answered(workload: Workload, tasks: Sequence[TimedTask]) -> Analysis:

@@ -25,7 +25,8 @@ class Cost:
 
     `parts` are these copies one by one. `load` is the time to bring up the instance, once, and is not in
     the total. `measured`: `compute` is no estimate; `fitted`: it is one that was fitted to measurements.
-    `energy` is in joules, None where it is not known.
+    `energy` is in joules, None where it is not known. `worst` are the most seconds of computing, None where
+    costs do not state them.
     """
 
     compute: float
@@ -35,6 +36,7 @@ class Cost:
     measured: bool = False
     fitted: bool = False
     energy: float | None = None
+    worst: float | None = None
 
     @property
     def total(self) -> float:

@@ -51,6 +51,10 @@ class MeasuredTime:
     cycles: bool = False
     per: str = ""
 
+    def is_less(self, other: "MeasuredTime") -> bool:
+        """True where that follows without the clock and the operator."""
+        return (self.cycles, self.per) == (other.cycles, other.per) and self.amount < other.amount
+
 
 @frozen(kw_only=True)
 class TimeOrCycles:
@@ -77,17 +81,36 @@ class TimeOrCycles:
 
 @frozen(kw_only=True)
 class Measured(ClosedRecord):
-    """The cost of an operator, its energy in joules per the same; None where it was not measured."""
+    """The cost of an operator, its energy in joules per the same, and the most that it takes; None where it
+    was not measured.
+    """
 
-    time: Annotated[MeasuredTime, TimeOrCycles(counted=True)]
+    time: Annotated[MeasuredTime | None, TimeOrCycles(counted=True), WHERE_THERE] = None
     energy: Annotated[float | None, _ENERGY, WHERE_THERE] = None
+    worst: Annotated[MeasuredTime | None, TimeOrCycles(counted=True), WHERE_THERE] = None
+
+    @property
+    def times(self) -> tuple[MeasuredTime, ...]:
+        """All times in it."""
+        return tuple(each for each in (self.time, self.worst) if each is not None)
+
+    def contradictions(self) -> Iterator[tuple[Path, str]]:
+        """An operator of which nothing is said, energy of an unknown amount of work, and a worst time that is
+        none.
+        """
+        if self.time is None and self.energy is not None:
+            yield ("energy",), "`energy` needs `time`: it is for the same unit of work"
+        elif not self.times:
+            yield (), "a cost needs `time` or `worst`: a time"
+        if self.worst is not None and self.time is not None and self.worst.is_less(self.time):
+            yield ("worst",), "`worst` is less than `time`"
 
 
 @frozen
 class TimeOrTable:
     """A time alone, or a table with more."""
 
-    name: str = "time, or table with `time` and `energy`"
+    name: str = "time, or table with `time`, `energy` and `worst`"
 
     def read(self, path: Path, value: object, faults: Faults) -> Measured | None:
         if isinstance(value, dict):
@@ -97,8 +120,22 @@ class TimeOrTable:
 
 
 @frozen(kw_only=True)
+class WorstPath(ClosedRecord):
+    """The most that a copy takes over a path; None where that is as usual."""
+
+    setup: Annotated[float | None, _SETUP, WHERE_THERE, "the longest from the order to the first byte"] = None
+    bandwidth: Annotated[float | None, _BANDWIDTH, WHERE_THERE, "the least that is sustained"] = None
+
+    def contradictions(self) -> Iterator[tuple[Path, str]]:
+        """A path of which nothing is said."""
+        if self.setup is None and self.bandwidth is None:
+            yield (), "the worst of a copy path needs `setup` or `bandwidth`"
+
+
+@frozen(kw_only=True)
 class PathCost(ClosedRecord):
-    """The cost of a copy path: seconds of set-up and bytes per second, None where not measured.
+    """The cost of a copy path: seconds of set-up and bytes per second, None where not measured, and both at
+    worst.
 
     `sources` and `targets` are memories, each pair a path; without an engine, the paths of every engine are
     meant.
@@ -109,6 +146,17 @@ class PathCost(ClosedRecord):
     engine: Annotated[str | None, Text(), WHERE_THERE, "restricts it to the paths of one engine"] = None
     setup: Annotated[float | None, _SETUP, WHERE_THERE, "from the order to the first byte"] = None
     bandwidth: Annotated[float | None, _BANDWIDTH, WHERE_THERE, "sustained"] = None
+    worst: Annotated[WorstPath | None, "where something else on the chip takes its share", WHERE_THERE] = None
+
+    def contradictions(self) -> Iterator[tuple[Path, str]]:
+        """A worst that is better than usual."""
+        if self.worst is None:
+            return
+        setup, bandwidth = self.worst.setup, self.worst.bandwidth
+        if setup is not None and setup < (self.setup or 0.0):
+            yield ("worst", "setup"), "the `setup` at worst is less than usual"
+        if bandwidth is not None and self.bandwidth is not None and bandwidth > self.bandwidth:
+            yield ("worst", "bandwidth"), "the `bandwidth` at worst is more than usual"
 
     def means(self, path: CopyPath) -> bool:
         """True where this was measured of the path."""
@@ -165,6 +213,16 @@ class StatedError(ClosedRecord):
     worst: Annotated[_PART, "of the measurement, no estimate was more off"]
     low: Annotated[_PART, "of the estimate: one of ten measurements was less"]
     high: Annotated[_PART, "of the estimate: one of ten measurements was more"]
+    most: Annotated[_PART | None, "of the estimate: no measurement was more", WHERE_THERE] = None
+
+    @property
+    def exceeded(self) -> float | None:
+        """The part of an estimate by which a measurement exceeded it at most; None where the greatest error
+        is of an estimate that was too long, and nothing says how short others were.
+        """
+        if self.most is not None:
+            return max(self.most - 1, 0.0)
+        return 1 / (1 - self.worst) - 1 if self.worst < 1 else None
 
     def __str__(self) -> str:
         return f"{self.median:.1%} in the median, {self.worst:.0%} at most in {self.steps:,} steps"
@@ -222,7 +280,7 @@ class Costs(ClosedRecord):
     operators: Annotated[
         Mapping[str, Mapping[str, Annotated[Measured, TimeOrTable()]]],
         "by target_arch, or by backend for all its target_archs, then by operator id or "
-        "[kind](operators.md): a time, or a table with `time` and `energy`",
+        "[kind](operators.md): a time, or a table with `time`, `energy` and `worst`",
         WHERE_THERE,
     ] = field(factory=dict)
     copies: Annotated[tuple[PathCost, ...], "measured copy paths"] = ()
@@ -254,11 +312,18 @@ class Costs(ClosedRecord):
             yield ("measured" if self.measured else "fitted",), said
 
     def stated(self, arch: TargetArch, names: tuple[str, ...]) -> Measured | None:
-        """The cost in `operators` at a target_arch under the first of these names; its own table goes before
-        that of its backend.
+        """The cost in `operators` with a time, at a target_arch under the first of these names; its own table
+        goes before that of its backend.
         """
+        return next((each for each in self._entries(arch, names) if each.time is not None), None)
+
+    def worst(self, arch: TargetArch, names: tuple[str, ...]) -> MeasuredTime | None:
+        """The worst time in `operators`, found in the same order; None where none is stated."""
+        return next((each.worst for each in self._entries(arch, names) if each.worst is not None), None)
+
+    def _entries(self, arch: TargetArch, names: tuple[str, ...]) -> Iterator[Measured]:
         tables = [self.operators[key] for key in (arch.name, arch.backend) if key in self.operators]
-        return next((table[name] for table in tables for name in names if name in table), None)
+        return (table[name] for table in tables for name in names if name in table)
 
     def power(self, soc: SoC, arch: str) -> PowerCost:
         """The power while a target_arch computes or waits: the file's, else the described part's."""
@@ -277,12 +342,24 @@ class Costs(ClosedRecord):
             archs=tuple(self._arch(arch) for arch in soc.archs),
         )
 
+    def slowest(self, path: CopyPath) -> CopyPath | None:
+        """A path as it is at worst; None where that is not stated."""
+        cost = self._of_path(path)
+        if cost is None or cost.worst is None:
+            return None
+        usual, worst = self._copy(path), cost.worst
+        setup = usual.setup if worst.setup is None else worst.setup
+        return evolve(usual, setup=setup, bandwidth=worst.bandwidth or usual.bandwidth)
+
     def _copy(self, path: CopyPath) -> CopyPath:
-        for cost in self.copies:
-            if cost.means(path):
-                setup = path.setup if cost.setup is None else cost.setup
-                return evolve(path, setup=setup, bandwidth=cost.bandwidth or path.bandwidth)
-        return path
+        cost = self._of_path(path)
+        if cost is None:
+            return path
+        setup = path.setup if cost.setup is None else cost.setup
+        return evolve(path, setup=setup, bandwidth=cost.bandwidth or path.bandwidth)
+
+    def _of_path(self, path: CopyPath) -> PathCost | None:
+        return next((cost for cost in self.copies if cost.means(path)), None)
 
     def _arch(self, arch: TargetArch) -> TargetArch:
         cost = self.loads.get(arch.name)

@@ -21,6 +21,7 @@ from target_arch.soc.costs import (
     PathCost,
     PowerCost,
     StatedError,
+    WorstPath,
 )
 from target_arch.soc.document import CostTable, LoweringOrders, SocDocument
 from target_arch.soc.model import (
@@ -43,6 +44,7 @@ PAGES: dict[str, dict[str, Any]] = {
     "cost-file": {
         "# The cost file": Costs,
         "### `copies[]`": PathCost,
+        "### `copies[].worst`": WorstPath,
         "### `loads.NAME`": LoadCost,
         "### `energy.NAME`": PowerCost,
         "### `calibration`": Calibration,

@@ -1,21 +1,24 @@
 """`src/<bundle>_deadline.c`: when each step has to be over, for a program that asks for it."""
 
-from math import ceil
-
 from target_arch.emit.model.inputs import EmitInputs, Member
 from target_arch.emit.model.naming import bundle_symbol
 from target_arch.emit.text.emitter import Emitter
 from target_arch.emit.text.listing import Listing
 from target_arch.emit.text.names import comment
+from target_arch.plan.step_ends import whole_microseconds
 
 _DECLARATION = """
 /* From the next run on, every step has to end within `percent` % of the time that the plan has for it; the
- * run of the plan takes {times}. 0: no deadline. The plan's times are a model of the chip, no worst case:
- * take the margin from measurements. A run that is late ends with TA_ERROR_DEADLINE, or with
+ * run of the plan takes {times}. 0: no deadline. {margin}
  * TA_ERROR_TIMEOUT where it waited for an event. `next`, where it is not NULL, is called before every
  * step, as the runtime's `watch` would be. Call it between runs, after init. Statuses: see
  * deadline/deadline.h. */
 ta_status {bundle}_deadline(uint32_t percent, ta_watch next, void *context);"""
+_UNKNOWN_MARGIN = """The plan's times are a model of the chip, no worst case:
+ * take the margin from measurements. A run that is late ends with TA_ERROR_DEADLINE, or with"""
+_KNOWN_MARGIN = """By the worst times that the costs state,
+ * every step is over within {percent} % and the time of what else the host does meanwhile. A run that is
+ * late ends with TA_ERROR_DEADLINE, or with"""
 
 
 def has_deadlines(inputs: EmitInputs) -> bool:
@@ -29,7 +32,16 @@ def deadline_declaration(inputs: EmitInputs) -> str:
         return ""
     each = [f"{_microseconds(member)[-1]} us" for member in inputs.members]
     named = [f"{time} (`{comment(member.name)}`)" for time, member in zip(each, inputs.members, strict=True)]
-    return _DECLARATION.format(bundle=inputs.stem, times=", ".join(named if inputs.several else each))
+    times = ", ".join(named if inputs.several else each)
+    return _DECLARATION.format(bundle=inputs.stem, times=times, margin=_margin(inputs))
+
+
+def _margin(inputs: EmitInputs) -> str:
+    """The sentences about the margin that steps need."""
+    percents = [member.worst_percent for member in inputs.members if member.worst_percent is not None]
+    if len(percents) < len(inputs.members):
+        return _UNKNOWN_MARGIN
+    return _KNOWN_MARGIN.format(percent=max(percents))
 
 
 def deadline_source(inputs: EmitInputs) -> str:
@@ -61,5 +73,4 @@ def deadline_source(inputs: EmitInputs) -> str:
 
 
 def _microseconds(member: Member) -> list[int]:
-    """Rounded up; a picosecond is nothing that a sum of floats could be blamed for."""
-    return [ceil(end * 1e6 - 1e-6) for end in member.due]
+    return [whole_microseconds(end) for end in member.due]

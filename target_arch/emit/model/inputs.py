@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from functools import cached_property
-from itertools import accumulate
 
 from attrs import field, frozen
 
@@ -22,7 +21,8 @@ from target_arch.plan.memory import Buffer, BufferKind
 from target_arch.plan.model import DTYPE_BYTES, Model, Tensor
 from target_arch.plan.model_pools import ModelPools
 from target_arch.plan.partitions import Partition
-from target_arch.plan.steps import Copy, Dispatch, Fill, Step
+from target_arch.plan.step_ends import step_ends
+from target_arch.plan.steps import Fill
 from target_arch.plan.tuning import NOTHING_TUNED, Tuning
 from target_arch.plan.workloads.answers import TimedTasks
 from target_arch.soc.model import MemoryMode, SoC
@@ -57,7 +57,9 @@ class Member:
     """One model of a bundle, planned. `tuning` are the records that its kernels could take schedules from.
 
     `input_shapes` were asked for where its file leaves dimensions open; `no_self_test` says why it has no
-    `self_test`. `options` are those that it was planned with, where one is not the default.
+    `self_test`. `options` are those that it was planned with, where one is not the default. Where costs state
+    the worst time of every step, a run in which each takes it ends every step within `worst_percent` of the
+    time that it has in the simulated run; None where they do not.
     """
 
     model: Model
@@ -67,6 +69,7 @@ class Member:
     self_test: SelfTest | None = None
     no_self_test: str = ""
     options: OptionsEntry | None = None
+    worst_percent: int | None = None
 
     @property
     def name(self) -> str:
@@ -82,11 +85,7 @@ class Member:
         if execution is None:
             return ()
         steps = self.lowered.steps.steps
-        waited = [(each.step, each.end) for each in execution.waits]
-        blocking = [(each.step, each.end) for each in execution.spans if _blocks(steps[each.step])]
-        ends = dict((*waited, *blocking))
-        backwards = (ends.get(number, execution.makespan) for number in reversed(range(len(steps) + 1)))
-        return tuple(accumulate(backwards, min))[::-1]
+        return step_ends(steps, execution.spans, execution.waits, execution.makespan)
 
     @property
     def stem(self) -> str:
@@ -109,11 +108,6 @@ class Member:
     def _packed(self) -> Mapping[str, Tensor]:
         kernels = self.lowered.kernels.values()
         return {tensor.name: tensor for kernel in kernels for tensor in kernel.constants}
-
-
-def _blocks(step: Step) -> bool:
-    """Whether the host goes on only when the step is over."""
-    return isinstance(step, Copy | Dispatch) and step.event is None
 
 
 @frozen(kw_only=True)

@@ -89,9 +89,12 @@ def _clocks(costs: Costs, soc: SoC) -> Iterator[Fault]:
 
 def _in_cycles(costs: Costs) -> Iterator[Path]:
     """The paths of all costs in cycles."""
-    for section, tables in (("operators", costs.operators), ("measured", costs.measured)):
-        for owner, table in tables.items():
-            yield from ((section, owner, name) for name, cost in table.items() if cost.time.cycles)
+    for owner, stated in costs.operators.items():
+        for name, cost in stated.items():
+            if any(time.cycles for time in cost.times):
+                yield "operators", owner, name
+    for owner, table in costs.measured.items():
+        yield from (("measured", owner, name) for name, cost in table.items() if cost.time.cycles)
     yield from (("fitted", arch, "rates") for arch, fit in costs.fitted.items() if fit.cycles)
 
 
@@ -126,8 +129,8 @@ def _declared(path: Path, cost: PathCost, soc: SoC, first: dict[int, int]) -> It
     meant = [place for place, declared in enumerate(soc.copies) if cost.means(declared)]
     if not meant:
         yield Fault(rule="unknown-copy", path=path, message="the SoC declares no such copy path")
-    elif cost.setup is None and cost.bandwidth is None:
-        said = "nothing was measured: neither `setup` nor `bandwidth`"
+    elif cost.setup is None and cost.bandwidth is None and cost.worst is None:
+        said = "nothing was measured: neither `setup` nor `bandwidth` nor `worst`"
         yield Fault(rule="missing-key", path=path, message=said)
     for place in meant:
         if place in first:

@@ -154,7 +154,10 @@ def _bounded(answer: Estimate, whole: Candidate, share: float) -> Estimate:
         return answer
     if whole.cost is None:
         return Estimate(refusal=whole.refusal)
-    return evolve(answer, compute=max(answer.compute, whole.cost.compute * share))
+    compute, worst = max(answer.compute, whole.cost.compute * share), answer.worst
+    if whole.cost.worst is not None and whole.cost.compute:
+        worst = max(worst or 0.0, compute * whole.cost.worst / whole.cost.compute)
+    return evolve(answer, compute=compute, worst=None if worst is None else max(worst, compute))
 
 
 def as_placed(graph: PartitionGraph, rules: Rules, wanted: Rules) -> PartitionGraph:
@@ -179,7 +182,7 @@ def _key(operator: Operator, made: Divided) -> tuple[object, ...]:
 def _candidate(name: str, answer: Estimate) -> Candidate:
     if answer.compute is None:
         return Candidate(instance=name, refusal=answer.refusal, in_slices=answer.in_slices)
-    cost = Cost(compute=answer.compute, measured=answer.measured, energy=answer.energy)
+    cost = Cost(compute=answer.compute, measured=answer.measured, energy=answer.energy, worst=answer.worst)
     return Candidate(instance=name, cost=cost)
 
 

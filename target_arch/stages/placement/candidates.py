@@ -18,7 +18,7 @@ from target_arch.stages.errors import PlacementError
 from target_arch.stages.paths import reach as access
 from target_arch.stages.paths.routes import Routes
 from target_arch.stages.placement.held import held_bytes, room
-from target_arch.stages.placement.measured_costs import known_cost
+from target_arch.stages.placement.measured_costs import known_cost, worst_seconds
 from target_arch.stages.placement.rules import Rules, place_of, targets
 from target_arch.stages.placement.transfer_costs import Traffic
 from target_arch.stages.setting import Setting
@@ -67,7 +67,7 @@ class Estimate:
     """One instance's estimate for one operator: seconds of computing, and joules, where they were measured
     or the power of the chip is known; or a refusal. `fitted` where a model of costs that was fitted to
     measurements says it. `in_slices` are the seconds of computing where only slices have room: the whole is
-    refused.
+    refused. `worst` are the most seconds that it takes, where costs state these.
     """
 
     compute: float | None = None
@@ -76,6 +76,7 @@ class Estimate:
     measured: bool = False
     fitted: bool = False
     energy: float | None = None
+    worst: float | None = None
 
 
 class CandidateTable:
@@ -143,8 +144,10 @@ class CandidateTable:
         else:
             active = costs.power(wanted.soc, instance.arch.name).active
             energy = None if active is None else active * seconds
+        worst = worst_seconds(costs, question)
         return Estimate(
             compute=seconds,
+            worst=None if worst is None else max(seconds, worst + instance.arch.wake),
             measured=known is not None and not known.fitted and not known.scaled,
             fitted=known is not None and known.fitted,
             energy=energy,

@@ -134,6 +134,7 @@ class _Reasoner:
             measured=answer.measured,
             fitted=answer.fitted,
             energy=answer.energy,
+            worst=answer.worst,
         )
 
     def _result(self, operator: Operator, size: int, held_in: int) -> int | None:

@@ -40,17 +40,24 @@ def known_cost(costs: Costs, question: Question, backend: Backend) -> KnownCost 
     if exact is not None and costs.stated(arch, (operator.id,)) is None:
         return exact
     stated = costs.stated(arch, (operator.id, operator.kind))
-    if stated is not None:
-        return _stated(stated, question)
+    if stated is not None and stated.time is not None:
+        return _stated(stated.time, stated.energy, question)
     fitted = costs.fitted.get(arch.name)
     return None if fitted is None else _fitted(fitted, question, backend)
 
 
-def _stated(measured: Measured, question: Question) -> KnownCost:
-    count = _count(measured, question.operator, question.model)
-    seconds = _seconds(measured.time, count, question)
-    energy = None if measured.energy is None else measured.energy * count
-    return KnownCost(seconds=seconds, energy=energy, low=seconds, high=seconds)
+def worst_seconds(costs: Costs, question: Question) -> float | None:
+    """The most seconds that an operator takes, where a cost file states them; None where it does not."""
+    operator = question.operator
+    worst = costs.worst(question.instance.arch, (operator.id, operator.kind))
+    return None if worst is None else _seconds(worst, _count(worst, operator, question.model), question)
+
+
+def _stated(time: MeasuredTime, energy: float | None, question: Question) -> KnownCost:
+    count = _count(time, question.operator, question.model)
+    seconds = _seconds(time, count, question)
+    joules = None if energy is None else energy * count
+    return KnownCost(seconds=seconds, energy=joules, low=seconds, high=seconds)
 
 
 def _of_signature(costs: Costs, question: Question) -> KnownCost | None:
@@ -104,7 +111,7 @@ def _problems(place: str, name: str, measured: Measured, kind_of: dict[str, str]
             message=f"there is no operator and no kind of operator `{name}`",
             hint=name_hint(name, kind_of, "known here"),
         )
-    elif measured.time.per == "mac" and facts_of(kind_of[name]).weight_taps is None:
+    elif any(time.per == "mac" for time in measured.times) and facts_of(kind_of[name]).weight_taps is None:
         yield Diagnostic(
             rule="no-macs",
             place=place,
@@ -113,10 +120,10 @@ def _problems(place: str, name: str, measured: Measured, kind_of: dict[str, str]
         )
 
 
-def _count(found: Measured, operator: Operator, model: Model) -> int:
+def _count(time: MeasuredTime, operator: Operator, model: Model) -> int:
     """The number of units (`MeasuredTime.per`) that the operator counts."""
-    if not found.time.per:
+    if not time.per:
         return 1
-    if found.time.per == "element":
+    if time.per == "element":
         return prod(model.tensors[operator.output].shape)
     return model.macs(operator)

@@ -9,7 +9,7 @@ from attrs import evolve
 from target_arch.diagnostics import DiagnosticError
 from target_arch.resources import soc_configs
 from target_arch.soc import read_soc
-from target_arch.soc.costs import Costs, LoadCost, Measured, MeasuredTime, PathCost, PowerCost
+from target_arch.soc.costs import Costs, LoadCost, Measured, MeasuredTime, PathCost, PowerCost, StatedError
 from target_arch.soc.files.cost_file import cost_text, parse_costs, read_costs
 from target_arch.soc.text import show
 
@@ -93,6 +93,32 @@ def test_a_memory_of_every_instance_is_named_once() -> None:
     )
 
 
+def test_what_is_worst_changes_no_time_that_is_usual() -> None:
+    text = (
+        '{"schema": 1, "operators": {"c": {"add": {"worst": "9 us"}, "add_3": "4 us"}}, '
+        '"copies": [{"from": "sram", "to": "dsp_tcm", "worst": {"bandwidth": "1 MB/s"}}]}'
+    )
+    costs, host = parse_costs(text, "c.json", SOC), SOC.arch("host_cpu")
+    assert costs.applied(SOC) == SOC
+    assert costs.stated(host, ("add_2", "add")) is None
+    assert costs.worst(host, ("add_3", "add")) == MeasuredTime(amount=9e-6)
+    slowest = {path.source: costs.slowest(path) for path in SOC.copies if path.target == "dsp_tcm"}
+    assert slowest["sram"] is not None
+    assert (slowest["sram"].bandwidth, slowest["ddr"]) == (1e6, None)
+
+
+@pytest.mark.parametrize(
+    ("worst", "most", "exceeded"),
+    [(0.25, None, 1 / 3), (0.25, 1.1, 0.1), (0.25, 0.9, 0.0), (1.5, None, None)],
+)
+def test_by_how_much_estimates_were_exceeded(
+    worst: float, most: float | None, exceeded: float | None
+) -> None:
+    """An estimate that is a quarter of the measurement short was exceeded by a third of itself."""
+    error = StatedError(steps=9, median=0.1, worst=worst, low=0.9, high=1.1, most=most)
+    assert error.exceeded == (None if exceeded is None else pytest.approx(exceeded))
+
+
 def test_a_target_arch_goes_before_its_backend_and_an_id_before_a_kind() -> None:
     text = '{"schema": 1, "operators": {"c": {"add": "1 us", "add_3": "4 us"}, "dsp_cpu": {"add": "2 us"}}}'
     costs = parse_costs(text, "c.json", SOC)
@@ -103,6 +129,7 @@ def test_a_target_arch_goes_before_its_backend_and_an_id_before_a_kind() -> None
     ):
         found = costs.stated(SOC.arch(arch), names)
         assert found is not None
+        assert found.time is not None
         assert found.time.amount == seconds
     assert costs.stated(SOC.arch("accelerator"), ("add",)) is None
 
@@ -129,8 +156,34 @@ def test_a_target_arch_goes_before_its_backend_and_an_id_before_a_kind() -> None
         ),
         (
             '"operators": {"dsp_cpu": {"add": {"energy": "1 J"}}}',
-            '"add"',
-            "`operators.dsp_cpu.add` lacks `time` [missing-key]",
+            '"1 J"',
+            "`energy` needs `time`: it is for the same unit of work [bad-record]",
+        ),
+        (
+            '"operators": {"dsp_cpu": {"add": {}}}',
+            "{",
+            "a cost needs `time` or `worst`: a time [bad-record]",
+        ),
+        (
+            '"operators": {"dsp_cpu": {"add": {"time": "5 us", "worst": "4 us"}}}',
+            '"4 us"',
+            "`worst` is less than `time` [bad-record]",
+        ),
+        (
+            '"copies": [{"from": "ddr", "to": "dsp_tcm", "worst": {}}]',
+            "{",
+            "the worst of a copy path needs `setup` or `bandwidth` [bad-record]",
+        ),
+        (
+            '"copies": [{"from": "ddr", "to": "dsp_tcm", "setup": "3 us", "worst": {"setup": "2 us"}}]',
+            '"2 us"',
+            "the `setup` at worst is less than usual [bad-record]",
+        ),
+        (
+            '"copies": [{"from": "ddr", "to": "dsp_tcm", "bandwidth": "3 MB/s", '
+            '"worst": {"bandwidth": "4 MB/s"}}]',
+            '"4 MB/s"',
+            "the `bandwidth` at worst is more than usual [bad-record]",
         ),
         (
             '"operators": {"dps_cpu": {}}',
@@ -156,7 +209,7 @@ def test_a_target_arch_goes_before_its_backend_and_an_id_before_a_kind() -> None
         (
             '"copies": [{"from": "ddr", "to": "dsp_tcm"}]',
             "{",
-            "nothing was measured: neither `setup` nor `bandwidth` [missing-key]",
+            "nothing was measured: neither `setup` nor `bandwidth` nor `worst` [missing-key]",
         ),
         (
             '"copies": [{"from": "ddr", "to": "dsp_tcm", "setup": "1 us"}, '
