@@ -1,8 +1,8 @@
 /* Sums of products of 8-bit values and int8 weights, as they are: int32. A zero point of the values, which may be known
  * only as the program runs, is taken off.
  *
- * Written in the operations of a layout, as `s8_conv2d.h`: weights are packed as there. `total` is the sum of the weights
- * of each output, in whole groups of 16.
+ * Written in the operations of a layout, as `s8_conv2d.h`: weights are packed as there. Outside of an image there is the
+ * zero point. `total` is the sum of the weights of each output, in whole groups of 16.
  */
 #ifndef TA_KERNELS_S8_INTEGERS_H
 #define TA_KERNELS_S8_INTEGERS_H
@@ -41,9 +41,11 @@ static inline void ta_s8_integers(const ta_s8_conv2d *conv, int32_t zero, const 
                                   const int32_t *total, int32_t *out)
 {
     const int32_t step = ta_s8_resident(conv->depth);
+    ta_s8_conv2d padded = *conv;
+    padded.pad = zero;
     for (int32_t n = 0; n < conv->outputs; n += step) {
         const int32_t stop = conv->outputs - n < step ? conv->outputs : n + step;
-        ta_s8_integer_outputs(conv, zero, x, w, total, out, n, stop);
+        ta_s8_integer_outputs(&padded, zero, x, w, total, out, n, stop);
     }
 }
 

@@ -13,8 +13,11 @@ Windows = tuple[Window, Window]
 def windows_of(operator: Operator, model: Model) -> Windows | None:
     """The windows of an operator from an image NHWC to an image; None where its kind has none."""
     kernel = _kernel(operator, model)
-    if kernel is None:
-        return None
+    return None if kernel is None else windows_with(kernel, operator, model)
+
+
+def windows_with(kernel: tuple[int, int], operator: Operator, model: Model) -> Windows:
+    """The windows of a kernel of so many rows and columns over the image of an operator."""
     attributes: Any = operator.attributes
     x, out = model.tensors[operator.inputs[0]].shape, model.tensors[operator.output].shape
     strides, dilation = attributes.get("strides", (1, 1)), attributes.get("dilation", (1, 1))

@@ -15,10 +15,12 @@ from tvm import te, tirx
 
 from target_arch.plan.arithmetic import Rounding
 from target_arch.plan.model import Attribute, Model, Operator
+from target_arch.plan.windows import windows_with
 from target_arch.relax.definitions.operands import Operands, axes_of, operands_of
-from target_arch.relax.te.definition import Axes, Definition, one_by_one, stage
+from target_arch.relax.te.definition import Axes, Definition, guarded, one_by_one, stage
 from target_arch.relax.te.fixed_point import scaled, wide
 from target_arch.relax.te.scaling import clamped
+from target_arch.relax.te.windows import all_inside, under
 
 FLOAT = "float"
 
@@ -125,6 +127,30 @@ def integer_product(operator: Operator, model: Model) -> Definition:
     return Definition(arguments=(*given.data, out), schedule=one_by_one(("acc",), ("acc",)))
 
 
+def integer_convolution(operator: Operator, model: Model) -> Definition:
+    """An image NHWC of 8-bit values, less a zero point, times int8 weights [O,KH,KW,C], in int32: ONNX's
+    ConvInteger. Outside the image there is the zero point, which is given as that of `integer_product`.
+    """
+    given = operands_of(operator, model)
+    x, *zeros, w = given.data
+    _, rows, columns, channels = given.tensors[-1].shape
+    windows = windows_with((rows, columns), operator, model)
+    row, column = te.reduce_axis((0, rows), name="kh"), te.reduce_axis((0, columns), name="kw")
+    channel = te.reduce_axis((0, channels), name="c")
+
+    def summand(b: Any, i: Any, j: Any, k: Any) -> Any:
+        y, left = under(windows, (i, j), (row, column))
+        zero = zeros[0][0].astype("int32") if zeros else given.number("zero")
+        term = (x(b, y, left, channel).astype("int32") - zero) * w[k, row, column, channel].astype("int32")
+        inside = guarded(all_inside(windows, (y, left)), term, tirx.const(0, "int32"))
+        return te.sum(inside, axis=[row, column, channel])
+
+    axes = axes_of(given.out.shape)
+    acc = stage("acc", axes, summand)
+    out = stage("out", axes, acc)
+    return Definition(arguments=(*given.data, out), schedule=one_by_one(("acc",), ("acc",)))
+
+
 def time_filters(operator: Operator, model: Model) -> Definition:
     """Of values by time [N,T,1,F] and weights [O,T,1,F / O]: output o sums its own F / O features over all
     times (LiteRT's SVDF).
@@ -144,6 +170,7 @@ def time_filters(operator: Operator, model: Model) -> Definition:
 DEFINITIONS = {
     "matrix_product": matrix_product,
     "integer_product": integer_product,
+    "integer_convolution": integer_convolution,
     "time_filters": time_filters,
 }
 

@@ -28,7 +28,7 @@ _CALLED = (
 _FROM_CALLS: Mapping[OperatorKind, tuple[Callable[[], Matcher], ...]] = {
     OperatorKind.NORMALIZE: (layer_norm.float_layer_norm, group_norm.float_group_norm),
     OperatorKind.PAD: (padding.fixed_pad,),
-    OperatorKind.PRODUCTS: (integers.integer_product,),
+    OperatorKind.PRODUCTS: (integers.integer_product, integers.integer_convolution),
 }
 """Patterns of calls that have one of these definitions."""
 

@@ -59,8 +59,8 @@ def _value(expression: Any) -> Array:
     return value
 
 
-def _convolution(node: Node, x: Any, w: Any, dtype: str) -> Any:
-    """A convolution in the order of dimensions that ONNX has."""
+def _convolution(node: Node, x: Any, w: Any, dtype: str, axes: tuple[str, str] | None = None) -> Any:
+    """A convolution in the order of dimensions that ONNX has, or in this of image and weights."""
     rank = len(shape_of(x)) - 2
     strides = [int(each) for each in node.attributes.get("strides", [1] * rank)]
     dilations = [int(each) for each in node.attributes.get("dilations", [1] * rank)]
@@ -69,7 +69,7 @@ def _convolution(node: Node, x: Any, w: Any, dtype: str) -> Any:
     if rank not in layouts:
         raise NotConverted(f"a convolution along {rank} dimensions")
     function = {1: relax.op.nn.conv1d, 2: relax.op.nn.conv2d, 3: relax.op.nn.conv3d}[rank]
-    data, weights = layouts[rank]
+    data, weights = axes or layouts[rank]
     return function(
         x,
         w,
@@ -105,8 +105,17 @@ def _shifted(node: Node, value: Any, zero_index: int, axis: int) -> Any:
 
 
 def _conv_integer(node: Node) -> Any:
-    """The padding is the zero point of the image: zero after it was subtracted."""
-    x, w = _shifted(node, node.operand(0), 2, 1), _shifted(node, node.operand(1), 3, 0)
+    """The padding is the zero point of the image: zero after it was subtracted. Images whose channels are one
+    group come with the channels last, where one of our operators takes them.
+    """
+    stored, weights = node.operand(0), node.operand(1)
+    if len(shape_of(stored)) == 4 and node.integer("group", 1) == 1 and isinstance(weights, GenericConst):
+        last = node.emit(relax.op.permute_dims(stored, (0, 2, 3, 1)))
+        hwio = relax.const(weights.value.numpy().transpose(2, 3, 1, 0).copy(), dtype_of(weights))
+        x, w = _shifted(node, last, 2, 3), _shifted(node, hwio, 3, 3)
+        product = node.emit(_convolution(node, x, w, "int32", ("NHWC", "HWIO")))
+        return relax.op.permute_dims(product, (0, 3, 1, 2))
+    x, w = _shifted(node, stored, 2, 1), _shifted(node, weights, 3, 0)
     return _convolution(node, x, w, "int32")
 
 
