@@ -80,17 +80,23 @@ static void end_frame(ta_frames *f, ta_frame_slot *slot, ta_status status, uint3
     slot->stopped_step = f->step;
 }
 
-/* A step failed: its frame ends, and with states all that came after it. */
-static void fail_frame(ta_frames *f, uint32_t turn, uint32_t step, ta_status status)
+/* A frame failed: with states, so did all that came after it. */
+static void fail_later(ta_frames *f, const ta_frame_slot *slot)
 {
-    ta_frame_slot *slot = slot_for(f, turn, step);
-    end_frame(f, slot, status, index_of(f, turn, step));
     if (!f->pipeline->has_states)
         return;
     f->lost = 1;
     for (uint32_t i = 0; i < TA_MOST_FRAMES; i++)
         if ((int32_t)(f->slots[i].turn - slot->turn) > 0)
             end_frame(f, &f->slots[i], TA_ERROR_STATE, TA_NO_STEP);
+}
+
+/* A step failed, and its frame ends. */
+static void fail_frame(ta_frames *f, uint32_t turn, uint32_t step, ta_status status)
+{
+    ta_frame_slot *slot = slot_for(f, turn, step);
+    end_frame(f, slot, status, index_of(f, turn, step));
+    fail_later(f, slot);
 }
 
 static void next_step(const ta_frames *f, uint32_t *turn, uint32_t *step)
@@ -219,7 +225,7 @@ static int may_begin(const ta_frames *f)
 
 static void begin_round(ta_frames *f)
 {
-    const ta_frame_slot absent = {{0, TA_OK, TA_NO_STEP}, f->turn, 0, 1, 0, 0, 0};
+    const ta_frame_slot absent = {{0, TA_OK, TA_NO_STEP}, f->turn, 0, 1, 0, 0, 0, 0};
     ta_frame_slot *slot = slot_of(f, f->turn);
     *slot = absent;
     f->begun = 1;
@@ -232,6 +238,7 @@ static void begin_round(ta_frames *f)
     slot->frame.number = f->submitted - 1u;
     slot->there = 1;
     slot->over = 0;
+    slot->sum = f->sum;
     f->turns[slot->frame.number % TA_MOST_FRAMES] = f->turn;
     if (f->lost)
         end_frame(f, slot, TA_ERROR_STATE, TA_NO_STEP);
@@ -442,29 +449,67 @@ ta_status ta_frames_init(ta_frames *f, const ta_pipeline *pipeline, ta_runtime *
     if (runtime->state != TA_STATE_READY || f->active)
         return TA_ERROR_STATE;
     const ta_lane fresh = {0, 0, 0, 0, 0, 0, 0, 0, 0};
-    const ta_frame_slot absent = {{0, TA_OK, TA_NO_STEP}, 0, 0, 1, 0, 0, 0};
+    const ta_frame_slot absent = {{0, TA_OK, TA_NO_STEP}, 0, 0, 1, 0, 0, 0, 0};
     for (uint32_t i = 0; i < TA_MOST_FRAMES; i++)
         f->slots[i] = absent;
     for (uint32_t t = 0; t < TA_MAX_TIMELINES; t++)
         f->lanes[t] = fresh;
     f->pipeline = NULL;
-    if (!all_suit(f, pipeline, runtime))
+    if (!all_suit(f, pipeline, runtime) || (pipeline->lend == NULL) != (pipeline->give_back == NULL))
         return TA_ERROR_ARGUMENT;
     f->runtime = runtime;
-    f->entered = f->lost = f->broken = f->waiting = f->submitted = f->returned = f->turn = f->step = f->begun = 0;
+    f->entered = f->lost = f->broken = f->waiting = f->sum = f->submitted = f->returned = f->turn = f->step = f->begun = 0;
     f->since_us = 0;
     f->pipeline = pipeline;
     return TA_OK;
 }
 
-/* The frame goes into the buffers of the round that starts it: the next one. */
-static void take_inputs(ta_frames *f, const void *const *inputs)
+/* The bundle with the inputs and outputs of the frame that is started in a round. */
+static ta_bundle bundle_of(const ta_frames *f, uint32_t turn)
 {
-    const ta_bundle *bundle = f->pipeline->bundle;
-    const uint32_t count = bundle->input_count / f->pipeline->rounds;
-    const ta_tensor *places = &bundle->inputs[(f->turn + f->begun) % f->pipeline->rounds * count];
-    for (uint32_t i = 0; i < count; i++)
-        copy_bytes(ta_pointer(bundle, places[i].where), inputs[i], places[i].bytes);
+    ta_bundle view = *f->pipeline->bundle;
+    const uint32_t round = turn % f->pipeline->rounds;
+    view.input_count /= f->pipeline->rounds;
+    view.output_count /= f->pipeline->rounds;
+    view.inputs = &view.inputs[round * view.input_count];
+    view.outputs = &view.outputs[round * view.output_count];
+    return view;
+}
+
+static void take_inputs(const ta_bundle *bundle, const void *const *inputs)
+{
+    for (uint32_t i = 0; i < bundle->input_count; i++)
+        copy_bytes(ta_pointer(bundle, bundle->inputs[i].where), inputs[i], bundle->inputs[i].bytes);
+}
+
+/* The sum of all inputs (FNV-1a), where programs check what they lend. */
+static uint32_t sum_of(const ta_bundle *bundle)
+{
+    uint32_t sum = 0;
+#ifdef TA_FRAMES_CHECK
+    sum = 2166136261u;
+    for (uint32_t i = 0; i < bundle->input_count; i++) {
+        const uint8_t *bytes = ta_pointer(bundle, bundle->inputs[i].where);
+        for (uint32_t k = 0; k < bundle->inputs[i].bytes; k++)
+            sum = (sum ^ bytes[k]) * 16777619u;
+    }
+#else
+    (void)bundle;
+#endif
+    return sum;
+}
+
+/* What was lent for the frame is the caller's again. */
+static void give_back(ta_frames *f, ta_frame_slot *slot)
+{
+    const ta_bundle bundle = bundle_of(f, slot->turn);
+    if (f->pipeline->give_back == NULL)
+        return;
+    if (slot->frame.status == TA_OK && slot->sum != sum_of(&bundle)) {
+        slot->frame.status = TA_ERROR_CORRUPT;
+        fail_later(f, slot);
+    }
+    f->pipeline->give_back(&bundle);
 }
 
 static int all_given(const ta_frames *f, const void *const *inputs)
@@ -484,10 +529,20 @@ static ta_status submit(ta_frames *f, const void *const *inputs, uint32_t *numbe
         return TA_ERROR_STATE;
     if (f->waiting)
         return TA_ERROR_BUSY;
-    const ta_status status = wake(f);
+    /* the frame goes into the buffers of the round that starts it: the next one */
+    const ta_bundle bundle = bundle_of(f, f->turn + f->begun);
+    ta_status status = f->pipeline->lend == NULL ? TA_OK : f->pipeline->lend(&bundle, f->runtime->soc, inputs);
     if (status != TA_OK)
         return status;
-    take_inputs(f, inputs);
+    status = wake(f);
+    if (status == TA_OK && f->pipeline->lend == NULL)
+        take_inputs(&bundle, inputs);
+    else if (status == TA_OK)
+        f->sum = sum_of(&bundle);
+    else if (f->pipeline->give_back != NULL)
+        f->pipeline->give_back(&bundle);
+    if (status != TA_OK)
+        return status;
     if (number != NULL)
         *number = f->submitted;
     f->submitted++;
@@ -520,10 +575,16 @@ ta_status ta_frames_wait(ta_frames *f)
     return enter(f) ? leave(f, wait_for(f)) : TA_ERROR_STATE;
 }
 
+static void give_outputs(const ta_frames *f, uint32_t turn, void *const *outputs)
+{
+    const ta_bundle bundle = bundle_of(f, turn);
+    for (uint32_t i = 0; i < bundle.output_count; i++)
+        if (outputs != NULL && outputs[i] != NULL)
+            copy_bytes(outputs[i], ta_pointer(&bundle, bundle.outputs[i].where), bundle.outputs[i].bytes);
+}
+
 static ta_status result(ta_frames *f, void *const *outputs, ta_frame *frame)
 {
-    const ta_bundle *bundle = f->pipeline->bundle;
-    const uint32_t count = bundle->output_count / f->pipeline->rounds;
     const ta_frame next = {f->returned, TA_ERROR_BUSY, TA_NO_STEP};
     if (frame != NULL)
         *frame = next;
@@ -531,11 +592,10 @@ static ta_status result(ta_frames *f, void *const *outputs, ta_frame *frame)
         return TA_ERROR_STATE;
     if (!is_over(f))
         return TA_ERROR_BUSY;
-    const ta_frame_slot *slot = slot_of(f, f->turns[f->returned % TA_MOST_FRAMES]);
-    const ta_tensor *places = &bundle->outputs[slot->turn % f->pipeline->rounds * count];
-    for (uint32_t i = 0; i < count && slot->frame.status == TA_OK; i++)
-        if (outputs != NULL && outputs[i] != NULL)
-            copy_bytes(outputs[i], ta_pointer(bundle, places[i].where), places[i].bytes);
+    ta_frame_slot *slot = slot_of(f, f->turns[f->returned % TA_MOST_FRAMES]);
+    if (f->pipeline->give_back == NULL && slot->frame.status == TA_OK)
+        give_outputs(f, slot->turn, outputs);
+    give_back(f, slot);
     if (frame != NULL)
         *frame = slot->frame;
     f->returned++;
@@ -568,6 +628,8 @@ ta_status ta_frames_stop(ta_frames *f)
         return TA_ERROR_STATE;
     if (f->active)
         end_all(f, f->runtime->timeout_us);
+    if (f->pipeline->give_back != NULL)
+        f->pipeline->give_back(f->pipeline->bundle);
     f->pipeline = NULL;
     return leave(f, TA_OK);
 }

@@ -32,6 +32,20 @@ static int suits(const ta_arena *arena, const ta_soc *soc, const void *start)
     return 1;
 }
 
+/* Where an arena of others is that has to be apart from an own one; NULL for none: it is the bundle's, or lent for
+ * another frame, and either is written. */
+static const void *taken_by(const ta_bundle *bundle, const ta_arena *own, const ta_arena *other)
+{
+    if (other->lent == NULL)
+        return other->base;
+    if (own->lent->writable == 0u && other->lent->writable == 0u)
+        return NULL;
+    for (uint32_t i = 0; i < bundle->input_count + bundle->output_count; i++)
+        if (arena_of(bundle, i) == other)
+            return NULL;
+    return *other->lent->start;
+}
+
 /* Are the bytes of number `i` apart from those of later ones, as far as either is written, and from all arenas? */
 static int is_apart(const ta_bundle *bundle, const void *const *starts, uint32_t i)
 {
@@ -44,7 +58,8 @@ static int is_apart(const ta_bundle *bundle, const void *const *starts, uint32_t
     }
     for (uint32_t a = 0; a < bundle->arena_count; a++) {
         const ta_arena *other = &bundle->arenas[a];
-        if (other->base != NULL && meet((uintptr_t)starts[i], own->bytes, (uintptr_t)other->base, other->bytes))
+        const void *taken = taken_by(bundle, own, other);
+        if (taken != NULL && meet((uintptr_t)starts[i], own->bytes, (uintptr_t)taken, other->bytes))
             return 0;
     }
     return 1;

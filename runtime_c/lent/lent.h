@@ -16,7 +16,8 @@ extern "C" {
  * They stay the caller's, and are in use until ta_give_back; where a run leaves the runtime broken, until ta_stop.
  * On failure nothing is lent.
  *   TA_ERROR_ARGUMENT  NULL; an address that is not aligned as the arena wants it; bytes of an output that are also
- *                      those of another input or output; bytes inside an arena of the bundle. In builds with
+ *                      those of another input or output, of other frames in flight, too; bytes inside an arena of the
+ *                      bundle. In builds with
  *                      TA_SECTIONS, where addresses are those of the SoC, also bytes that a device or DMA channel
  *                      touches outside the memory where it expects them */
 ta_status ta_lend(const ta_bundle *bundle, const ta_soc *soc, const void *const *starts);

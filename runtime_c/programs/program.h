@@ -15,10 +15,11 @@
  *   ta_program_damaged_weights   the weights that are not those of the bundle; NULL where there are none such
  *   ta_program_complaint         more of the port about a failure, or ""
  *
- * and, where frames can be in flight, TA_PROGRAM_IN_FLIGHT with
+ * and, where frames can be in flight, TA_PROGRAM_IN_FLIGHT, which is the number of sets of memory, with
  *
- *   ta_program_flying            memory of the inputs, then of the outputs
- *   ta_program_submit, _poll, _wait, _result   those of the model, on that memory
+ *   ta_program_flying            of every set the memory of the inputs, then of the outputs: one set where these are
+ *                                copied, else more than are lent at once, which frames take in turn
+ *   ta_program_submit(set), _poll, _wait, _result   those of the model, on that memory
  *
  * and TA_PROGRAM_SIMULATES where the port has `set_lazy` and `set_jitter`. It ends with the services of a system:
  * hosted.h or machine.h. A program of your own needs none of this: it calls the functions of the bundle's header.

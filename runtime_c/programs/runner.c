@@ -102,7 +102,7 @@ static int take_results(int *left)
     ta_status status;
     while ((status = ta_program_result(&frame, &step)) == TA_OK) {
         --*left;
-        if (write_outputs(0, ta_program_flying) != 0)
+        if (write_outputs(0, ta_program_flying[frame % TA_PROGRAM_IN_FLIGHT]) != 0)
             return 64;
     }
     if (status == TA_ERROR_BUSY || *left == 0)
@@ -117,14 +117,16 @@ static int take_results(int *left)
 /* All frames, as many in flight as there may be. 0, -1 where one is cut short, or the exit code. */
 static int stream_frames(void)
 {
-    int more = read_inputs(0, ta_program_flying), left = 0;
+    int more = read_inputs(0, ta_program_flying[0]), left = 0;
+    uint32_t set = 0;
     while (more == 1 || left > 0) {
-        ta_status status = more == 1 ? ta_program_submit() : TA_ERROR_BUSY;
+        ta_status status = more == 1 ? ta_program_submit(set) : TA_ERROR_BUSY;
         const int full = status == TA_ERROR_BUSY;
         int code;
         if (status == TA_OK) {
             left++;
-            more = read_inputs(0, ta_program_flying);
+            set = (set + 1u) % TA_PROGRAM_IN_FLIGHT;
+            more = read_inputs(0, ta_program_flying[set]);
         } else if (!full)
             return failed("submit", status);
         status = full ? ta_program_wait() : ta_program_poll();

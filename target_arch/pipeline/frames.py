@@ -8,7 +8,6 @@ from target_arch.diagnostics import Diagnostic, DiagnosticError, refusal
 from target_arch.pipeline.request import CompileRequest
 from target_arch.plan.division import Divide
 from target_arch.plan.lowered import Lowered
-from target_arch.plan.memory import IoOwner
 from target_arch.plan.objective import Objective
 from target_arch.stages.check.frames import check_frames
 from target_arch.stages.frames.pipelined import MOST, pipelined
@@ -35,9 +34,6 @@ def require_frames(requests: Sequence[CompileRequest]) -> None:
             raise refusal("bad-frames", "frames", said)
         if len(requests) > 1:
             raise refusal("no-frames", "frames", "frames in flight are those of one model, several are given")
-        if request.io is IoOwner.CALLER:
-            said = "frames in flight have their inputs and outputs in arenas, not in memory of the caller"
-            raise refusal("no-frames", "frames", said)
 
 
 def wanted_frames(request: CompileRequest) -> int | str | None:

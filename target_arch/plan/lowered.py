@@ -150,4 +150,4 @@ class Lowered:
 
 
 def _larger(one: Mapping[Arena, int], other: Mapping[Arena, int]) -> dict[Arena, int]:
-    return {arena: max(size, other.get(arena, 0)) for arena, size in one.items()}
+    return {arena: max(one.get(arena, 0), other.get(arena, 0)) for arena in {**one, **other}}

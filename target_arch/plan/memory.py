@@ -127,7 +127,7 @@ class Buffer:
     the next run finds the value there.
 
     `caller` where the bytes are the caller's, in an arena of their own; then it is an input or an output of
-    the model.
+    the model; with frames in flight `turn` is the number of the round that starts the frame whose it is.
     """
 
     name: str
@@ -142,11 +142,18 @@ class Buffer:
     aliases: tuple[Alias, ...] = ()
     replaces: str | None = None
     caller: bool = False
+    turn: int | None = None
 
     @property
     def arena(self) -> Arena:
         """The arena that holds the buffer."""
-        return _arena(self.memory, self.kind, (self.tensor or self.name) if self.caller else "")
+        return _arena(self.memory, self.kind, self._lent if self.caller else "")
+
+    @property
+    def _lent(self) -> str:
+        """The name of the caller's memory."""
+        name = self.tensor or self.name
+        return name if self.turn is None else f"{name}#{self.turn}"
 
     @property
     def settled(self) -> bool:

@@ -1,5 +1,6 @@
 """Frames in flight, executed: bit-equal to runs, in order, whatever takes how long and fails."""
 
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ from attrs import evolve
 
 from conformance import soak_frames
 from target_arch.pipeline import CompileRequest, compile_model
+from target_arch.plan.memory import IoOwner
 from target_arch.run import build, verify, write_bundle
 from target_arch.run.executables.executable import Executable
 from target_arch.soc import read_soc
@@ -17,6 +19,7 @@ from tests.e2e.conftest import DIGITS, PORTABLE
 from tests.stages.check.test_frames import recurrent
 
 PROGRAM = Path(__file__).parent / "frames.c"
+LENT = Path(__file__).parent / "lent_frames.c"
 RUNTIME = Path(__file__).parents[2] / "runtime_c"
 FRAMES = 200
 
@@ -95,14 +98,25 @@ def test_every_model_on_every_chip(model: str, soc: str, shared: Path, tmp_path:
 @pytest.mark.slow
 @pytest.mark.parametrize("sanitizer", ["address,undefined", pytest.param("thread", marks=pytest.mark.long)])
 def test_what_goes_wrong(sanitizer: str, needs_tool: Callable[[str], str], tmp_path: Path) -> None:
-    cc = needs_tool("cc")
     folder = written(DIGITS, "zynq_edge", tmp_path / "b")
-    program = tmp_path / "program"
+    check_program(PROGRAM, folder, needs_tool("cc"), f"-fsanitize={sanitizer}")
+
+
+@pytest.mark.slow
+def test_memory_of_the_caller(needs_tool: Callable[[str], str], tmp_path: Path) -> None:
+    folder = written(DIGITS, "zynq_edge", tmp_path / "b", io=IoOwner.CALLER)
+    check_bits(folder, (), ("--lazy",), ("--jitter", "5"))
+    check_program(LENT, folder, needs_tool("cc"), "-fsanitize=address,undefined", "-DTA_FRAMES_CHECK")
+
+
+def check_program(source: Path, folder: Path, cc: str, *more: str) -> None:
+    """The program of a bundle finds no failure."""
+    program = folder.parent / "program"
     sources = sorted(str(path) for path in folder.rglob("*.c") if path.stem not in ("runner", "selftest"))
-    flags = f"-std=c99 -pedantic -Wall -Wextra -Werror -O1 {PORTABLE} -fsanitize={sanitizer}".split()
-    paths = (f"-I{folder}/include", f"-I{folder}/runtime", str(PROGRAM), *sources, "-o", str(program))
+    flags = f"-std=c99 -D_POSIX_C_SOURCE=200112L -pedantic -Wall -Wextra -Werror -O1 {PORTABLE}".split()
+    paths = (f"-I{folder}/include", f"-I{folder}/runtime", str(source), *sources, "-o", str(program))
     typed = f"-DDIGITS_TYPE={element_type(folder)}"
-    subprocess.run((cc, *flags, typed, "-pthread", *paths, "-lm"), check=True)
+    subprocess.run((cc, *flags, *more, typed, "-pthread", *paths, "-lm"), check=True)
     done = subprocess.run((str(program),), capture_output=True, text=True, check=False, timeout=300)
     assert (done.stdout, done.returncode) == ("0 failures\n", 0), done.stdout + done.stderr
 
@@ -119,7 +133,9 @@ def test_faults_among_many_frames(needs_tool: Callable[[str], str], tmp_path: Pa
 def element_type(folder: Path) -> str:
     """The C type of the model's input and output."""
     text = (folder / "include" / "digits_int8.h").read_text()
-    return text.partition("_frame_inputs {\n    const ")[2].partition(" *")[0]
+    found = re.search(r"_(?:frame_inputs|io) \{\n    const (\w+) ", text)
+    assert found is not None
+    return found.group(1)
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])

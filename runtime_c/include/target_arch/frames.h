@@ -35,6 +35,10 @@ typedef struct ta_pipeline {
     uint32_t stage_count; /* the frames in flight */
     uint32_t done;        /* the step of a round after which the frame in the last stage is over */
     uint32_t has_states;  /* 0 or 1 */
+    /* Inputs and outputs in memory of the caller (`--io caller`): ta_lend and ta_give_back of lent/lent.h, for a bundle
+     * with the inputs and outputs of one round. NULL where they are in arenas. */
+    ta_status (*lend)(const ta_bundle *bundle, const ta_soc *soc, const void *const *starts);
+    void (*give_back)(const ta_bundle *bundle);
 } ta_pipeline;
 
 /* What became of a frame. Frames are counted from 0 in the order in which they were submitted. */
@@ -52,6 +56,7 @@ typedef struct ta_frame_slot {
     uint32_t stopped; /* 1: its steps from this one on are skipped */
     uint32_t stopped_turn;
     uint32_t stopped_step;
+    uint32_t sum; /* of the inputs that were lent for it, in programs that check them */
 } ta_frame_slot;
 
 /* One timeline. Steps count whether they were skipped or not; the port knows those that were not. */
@@ -78,6 +83,7 @@ typedef struct ta_frames {
     uint32_t begun;     /* the current round was begun */
     uint32_t lost;      /* a frame failed that others' states depend on */
     uint32_t waiting;   /* a frame was submitted that no round has started yet */
+    uint32_t sum;       /* of its inputs, see ta_frame_slot */
     uint32_t submitted; /* frames so far */
     uint32_t returned;  /* results that were taken */
     uint32_t turn;      /* the step that is next */
@@ -98,7 +104,11 @@ ta_status ta_frames_init(ta_frames *frames, const ta_pipeline *pipeline, ta_runt
  * returns. `number` (may be NULL) is that of the frame. Starts nothing: ta_frames_poll does.
  *   TA_ERROR_BUSY      full: the frame before was not started yet; poll, take results, and submit it again
  *   TA_ERROR_STATE     the runtime is not ready; or a frame failed that has states: ta_frames_recover, then a reset
- *   TA_ERROR_ARGUMENT  NULL */
+ *   TA_ERROR_ARGUMENT  NULL
+ * Of a pipeline that lends, `inputs` goes on with an address for every output, and nothing is copied: from TA_OK until
+ * ta_frames_result has answered for this frame, inputs must not change, and outputs must not be touched. Where the
+ * runtime is broken all memory that was lent is in use until ta_stop. Frames may have inputs in common; outputs share
+ * no byte with what other frames in flight have. TA_ERROR_ARGUMENT as of ta_lend: nothing was taken. */
 ta_status ta_frames_submit(ta_frames *frames, const void *const *inputs, uint32_t *number);
 
 /* Go on as far as that is possible without waiting: until another frame is over, or something in flight is not.
@@ -115,8 +125,11 @@ ta_status ta_frames_wait(ta_frames *frames);
 
 /* Take the result of the oldest frame: its status is returned. Where that is TA_OK its outputs were copied to the
  * addresses in `outputs`, one for each, NULL for one that is not wanted; they are the caller's all the time. `frame`
- * (may be NULL) says which frame it is.
+ * (may be NULL) says which frame it is. Of a pipeline that lends, `outputs` is not read: outputs are where they were
+ * lent, and all memory that was lent for the frame is the caller's again.
  *   TA_ERROR_BUSY   it is not over yet, and still the oldest
+ *   TA_ERROR_CORRUPT  of a program compiled with TA_FRAMES_CHECK: an input that was lent has changed meanwhile; where
+ *                   the model has states, those behind the frame end with TA_ERROR_STATE
  *   TA_ERROR_STATE  also: none is in flight, and then `frame->number` is that of the next one */
 ta_status ta_frames_result(ta_frames *frames, void *const *outputs, ta_frame *frame);
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from target_arch.emit.model.inputs import Member, Terminal, terminals
+from target_arch.emit.model.lent import io_type
 from target_arch.emit.model.naming import pipeline_symbol
 from target_arch.plan.frames import FramePipeline
 from target_arch.plan.memory import BufferKind
@@ -13,8 +14,7 @@ _CONTRACT = """
  * planned with, a result comes every {period}, {latency} after its frame was started; {model}_run
  * takes {alone}.
  *
- * {model}_submit copies the inputs, {model}_result the outputs: memory of the caller is in use
- * during these calls alone. Results come in the order of the frames, each with the status of its own frame.
+{ownership} Results come in the order of the frames, each with the status of its own frame.
  * An event loop calls
  *
  *   {model}_submit   with every frame; TA_ERROR_BUSY: full, submit it again later
@@ -22,21 +22,12 @@ _CONTRACT = """
  *   {model}_result   until it answers TA_ERROR_BUSY or TA_ERROR_STATE
  *
  * and a program that has nothing else to do calls {model}_wait, which sleeps as the port does. While
- * frames are in flight {model}_run answers TA_ERROR_STATE; what it left in its inputs and outputs is
- * lost when a frame is submitted. No function of this header may be called from an interrupt; a call from a
+ * frames are in flight {model}_run answers TA_ERROR_STATE{calls}
  * second thread while one is at work is refused with TA_ERROR_STATE. For all answers see
- * target_arch/frames.h. */
-typedef struct {model}_frame_inputs {{
-{inputs}
-}} {model}_frame_inputs;
-
-/* Where results go; NULL for an output that is not wanted. */
-typedef struct {model}_frame_outputs {{
-{outputs}
-}} {model}_frame_outputs;
+ * target_arch/frames.h. */{types}
 
 /* Take a frame; `number` (may be NULL) is how many came before it. See ta_frames_submit. */
-ta_status {model}_submit(const {model}_frame_inputs *inputs, uint32_t *number);
+ta_status {submit};
 
 /* Go on without waiting. TA_OK: there may be a result, or nothing is in flight; TA_ERROR_BUSY: poll again.
  * See ta_frames_poll. */
@@ -47,7 +38,36 @@ ta_status {model}_wait(void);
 
 /* Take the result of the oldest frame, and its status. `frame` (may be NULL) says which frame it is, and
  * what failed. See ta_frames_result. */
-ta_status {model}_result(const {model}_frame_outputs *outputs, ta_frame *frame);"""
+ta_status {result};"""
+
+_COPIES = """\
+ * {model}_submit copies the inputs, {model}_result the outputs: memory of the caller is in use
+ * during these calls alone."""
+_LENDS = """\
+ * Inputs and outputs are memory of the caller, which nothing is copied from or to: {model}_submit lends
+ * it, each frame its own, and {model}_result gives it back. From TA_OK of the one until the other has
+ * answered for the frame, inputs must not change, not even by a DMA engine that records the next ones, and
+ * outputs must not be touched; when the device of a frame had to be cancelled, until {model}_stop. So that
+ * as many frames can be in flight as may be, a program has memory for {sets} of them. Inputs of several
+ * frames may be the same bytes; outputs share none with anything else that is lent. Compiled with
+ * -DTA_FRAMES_CHECK, {model}_result answers TA_ERROR_CORRUPT for a frame whose inputs have changed.
+ *"""
+
+_CALLS = """. No function of this header may be
+ * called from an interrupt; a call from a"""
+_CALLS_AFTER_RUN = """; what it left in its inputs and outputs is
+ * lost when a frame is submitted. No function of this header may be called from an interrupt; a call from a\
+"""
+
+_TYPES = """
+typedef struct {model}_frame_inputs {{
+{inputs}
+}} {model}_frame_inputs;
+
+/* Where results go; NULL for an output that is not wanted. */
+typedef struct {model}_frame_outputs {{
+{outputs}
+}} {model}_frame_outputs;"""
 
 _STATES = """
 
@@ -58,7 +78,8 @@ ta_status {model}_recover(void);"""
 
 def declarations(member: Member, pipeline: FramePipeline) -> str:
     """The contract and the declarations of the header."""
-    ins, outs = _split(member)
+    submit, result = _signatures(member)
+    ownership = _LENDS if member.lends else _COPIES
     text = _CONTRACT + (_STATES if pipeline.order.states else "")
     return text.format(
         model=member.stem,
@@ -66,34 +87,52 @@ def declarations(member: Member, pipeline: FramePipeline) -> str:
         period=duration(pipeline.period),
         latency=duration(pipeline.latency),
         alone=duration(pipeline.alone),
+        ownership=ownership.format(model=member.stem, sets=held_at_once(pipeline)),
+        calls=_CALLS if member.lends else _CALLS_AFTER_RUN,
+        types="" if member.lends else _types(member),
+        submit=submit,
+        result=result,
+    )
+
+
+def held_at_once(pipeline: FramePipeline) -> int:
+    """The most frames that a caller has memory lent for: those in flight, one that is over and whose result
+    was not taken, and one that waits to be started.
+    """
+    return pipeline.frames + 2
+
+
+def _types(member: Member) -> str:
+    """The types of what is copied."""
+    ins, outs = _split(member)
+    return _TYPES.format(
+        model=member.stem,
         inputs="\n".join(f"    const {one.c_type} *{one.member};" for one in ins),
         outputs="\n".join(f"    {one.c_type} *{one.member};" for one in outs),
+    )
+
+
+def _signatures(member: Member) -> tuple[str, str]:
+    """The signatures of the functions that take a frame and its result."""
+    model = member.stem
+    if member.lends:
+        submit = f"{model}_submit(const {io_type(member)} *io, uint32_t *number)"
+        return submit, f"{model}_result(ta_frame *frame)"
+    return (
+        f"{model}_submit(const {model}_frame_inputs *inputs, uint32_t *number)",
+        f"{model}_result(const {model}_frame_outputs *outputs, ta_frame *frame)",
     )
 
 
 def functions(member: Member, pipeline: FramePipeline) -> Mapping[str, tuple[str, ...]]:
     """The statements of the functions by signature."""
     model = member.stem
-    ins, outs = _split(member)
+    submit, result = _signatures(member)
     found = {
-        f"ta_status {model}_submit(const {model}_frame_inputs *inputs, uint32_t *number)": (
-            "if (inputs == NULL)",
-            "    return TA_ERROR_ARGUMENT;",
-            "const void *const starts[] = {",
-            *(f"    inputs->{one.member}," for one in ins),
-            "};",
-            "return ta_frames_submit(&frames, starts, number);",
-        ),
+        f"ta_status {submit}": _submit(member),
         f"ta_status {model}_poll(void)": ("return ta_frames_poll(&frames);",),
         f"ta_status {model}_wait(void)": ("return ta_frames_wait(&frames);",),
-        f"ta_status {model}_result(const {model}_frame_outputs *outputs, ta_frame *frame)": (
-            f"const {model}_frame_outputs none = {{{', '.join('NULL' for _ in outs)}}};",
-            f"const {model}_frame_outputs *to = outputs == NULL ? &none : outputs;",
-            "void *const starts[] = {",
-            *(f"    to->{one.member}," for one in outs),
-            "};",
-            "return ta_frames_result(&frames, starts, frame);",
-        ),
+        f"ta_status {result}": _result(member),
     }
     if pipeline.order.states:
         found[f"ta_status {model}_recover(void)"] = (
@@ -103,6 +142,33 @@ def functions(member: Member, pipeline: FramePipeline) -> Mapping[str, tuple[str
             "return status;",
         )
     return found
+
+
+def _submit(member: Member) -> tuple[str, ...]:
+    ins, _ = _split(member)
+    value, given = ("io", terminals(member)) if member.lends else ("inputs", ins)
+    return (
+        f"if ({value} == NULL)",
+        "    return TA_ERROR_ARGUMENT;",
+        "const void *const starts[] = {",
+        *(f"    {value}->{one.member}," for one in given),
+        "};",
+        "return ta_frames_submit(&frames, starts, number);",
+    )
+
+
+def _result(member: Member) -> tuple[str, ...]:
+    if member.lends:
+        return ("return ta_frames_result(&frames, NULL, frame);",)
+    _, outs = _split(member)
+    return (
+        f"const {member.stem}_frame_outputs none = {{{', '.join('NULL' for _ in outs)}}};",
+        f"const {member.stem}_frame_outputs *to = outputs == NULL ? &none : outputs;",
+        "void *const starts[] = {",
+        *(f"    to->{one.member}," for one in outs),
+        "};",
+        "return ta_frames_result(&frames, starts, frame);",
+    )
 
 
 DECLARATION = "static ta_frames frames;"

@@ -114,11 +114,17 @@ def lent_tables(out: Emitter, inputs: EmitInputs, every: Sequence[EmittedArena])
     for number, arena in enumerate(lent):
         ((_, buffer),) = arena.buffers
         written = int(buffer.kind == BufferKind.OUTPUT)
-        bound = int(is_bound(inputs, members[arena.owner], buffer.name))
+        bound = int(is_bound(inputs, members[arena.owner], _of_run(members[arena.owner], buffer.name)))
         note = comment(arena.name)
         rows.append(f"{{&starts[{number}], {buffer.alignment}, {written}, {bound}}}, /* {note} */")
     out.lines(("", f"static const void *starts[{len(lent)}];"))
     out.table("static const ta_lent lent", rows)
+
+
+def _of_run(member: Member, buffer: str) -> str:
+    """The buffer of a run that one of frames in flight is."""
+    frames = member.lowered.frames
+    return buffer if frames is None or buffer not in frames.buffers else frames.buffers[buffer].of
 
 
 def is_bound(inputs: EmitInputs, member: Member, buffer: str) -> bool:

@@ -3,9 +3,11 @@
 `runtime_c/programs/program.h` says what it has to define.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
+from target_arch.emit.model.frames import held_at_once
 from target_arch.emit.model.inputs import EmitInputs, Member, Terminal, terminals
+from target_arch.emit.model.lent import io_type
 from target_arch.emit.model.naming import bundle_symbol
 from target_arch.emit.programs.buffers import lent_buffers, run_call
 from target_arch.emit.text.emitter import Emitter
@@ -20,7 +22,7 @@ bytes it has."""
 
 _RESULT = (
     "ta_frame frame = {0, TA_OK, 0};",
-    "const ta_status status = {model}_result(&flying_outputs, &frame);",
+    "const ta_status status = {model}_result({outputs}&frame);",
     "*number = frame.number;",
     "*failed_step = frame.failed_step;",
     "return status;",
@@ -111,6 +113,25 @@ def _lifecycle(out: Emitter, inputs: EmitInputs) -> None:
 
 def _flight(out: Emitter, member: Member) -> None:
     """The memory of a model's frames in flight, and the functions on it."""
+    if member.lends:
+        _lent_frames(out, member)
+    else:
+        _copied_frames(out, member)
+    for name in ("poll", "wait"):
+        _function(out, f"ta_status ta_program_{name}(void)", (f"return {member.stem}_{name}();",))
+    result = "ta_status ta_program_result(uint32_t *number, uint32_t *failed_step)"
+    words = {"{model}": member.stem, "{outputs}": "" if member.lends else "&flying_outputs, "}
+    _function(out, result, (_filled(line, words) for line in _RESULT))
+
+
+def _filled(line: str, words: Mapping[str, str]) -> str:
+    for word, text in words.items():
+        line = line.replace(word, text)
+    return line
+
+
+def _copied_frames(out: Emitter, member: Member) -> None:
+    """One set of memory, from and to which all frames are copied."""
     ins, outs = split(member)
     out.lines(("", "#define TA_PROGRAM_IN_FLIGHT 1", ""))
     for one in (*ins, *outs):
@@ -119,13 +140,33 @@ def _flight(out: Emitter, member: Member) -> None:
     for kind, every in (("inputs", ins), ("outputs", outs)):
         memory = ", ".join(map(_flying, every))
         out.line(f"static const {member.stem}_frame_{kind} flying_{kind} = {{{memory}}};")
-    out.table("static void *const ta_program_flying", [f"{_flying(one)}," for one in (*ins, *outs)])
+    _sets(out, [[_flying(one) for one in (*ins, *outs)]])
     submit = f"return {member.stem}_submit(&flying_inputs, NULL);"
-    _function(out, "ta_status ta_program_submit(void)", (submit,))
-    for name in ("poll", "wait"):
-        _function(out, f"ta_status ta_program_{name}(void)", (f"return {member.stem}_{name}();",))
-    result = "ta_status ta_program_result(uint32_t *number, uint32_t *failed_step)"
-    _function(out, result, (line.replace("{model}", member.stem) for line in _RESULT))
+    _function(out, "ta_status ta_program_submit(uint32_t set)", ("(void)set;", submit))
+
+
+def _lent_frames(out: Emitter, member: Member) -> None:
+    """A set of memory for every frame that is lent some, and for the one that is read."""
+    assert member.lowered.frames is not None
+    count, every = held_at_once(member.lowered.frames) + 1, terminals(member)
+    out.lines(("", f"#define TA_PROGRAM_IN_FLIGHT {count}", ""))
+    for number in range(count):
+        for one in every:
+            name = f"{_flying(one)}_{number}"
+            out.line(f"static {one.c_type} {name}[{one.macro}_ROOM / sizeof({one.c_type})]")
+            out.line(f"    TA_ALIGNED({one.macro}_ALIGNMENT);")
+    sets = [[f"{_flying(one)}_{number}" for one in every] for number in range(count)]
+    out.table(f"static const {io_type(member)} flying", [f"{{{', '.join(names)}}}," for names in sets])
+    _sets(out, sets)
+    submit = f"return {member.stem}_submit(&flying[set], NULL);"
+    _function(out, "ta_status ta_program_submit(uint32_t set)", (submit,))
+
+
+def _sets(out: Emitter, sets: Sequence[Sequence[str]]) -> None:
+    out.lines(("", f"static void *const ta_program_flying[][{len(sets[0])}] = {{"))
+    with out.indent():
+        out.lines(f"{{{', '.join(names)}}}," for names in sets)
+    out.line("};")
 
 
 def _flying(one: Terminal) -> str:

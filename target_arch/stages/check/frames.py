@@ -94,6 +94,7 @@ def _at_rest(
     yield from _ends(pipeline, run[0])
     yield from at_rest.offsets(soc, order, plan)
     yield from at_rest.sizes((evolve(b, name=pipeline.buffers[b.name].of) for b in order.buffers), sizes)
+    yield from at_rest.owners(soc, order)
     yield from at_rest.unseen(soc, order)
     yield from at_rest.capacities(soc, order.buffers, plan)
     known = {buffer.name: _timeless(buffer) for buffer in run[0].buffers}
@@ -102,12 +103,14 @@ def _at_rest(
         same = known.get(about.of) == _timeless(evolve(buffer, name=about.of))
         if not same or (about.round is None and about.of != buffer.name):
             yield "wrong-buffers", f"`{buffer.name}` is not as `{about.of}` of a run"
+        elif buffer.caller and buffer.turn != about.round:
+            yield "wrong-owner", f"`{buffer.name}` is not memory that the caller lends for its frame"
         elif buffer.kind.settled and plan.offsets.get(buffer.name) != run[1].offsets.get(about.of):
             yield "wrong-buffers", f"`{buffer.name}` is not where a run has it"
 
 
 def _timeless(buffer: Buffer) -> Buffer:
-    return evolve(buffer, first=0, last=0, over=())
+    return evolve(buffer, first=0, last=0, over=(), turn=None)
 
 
 def _ends(pipeline: FramePipeline, run: StepOrder) -> Iterator[Fault]:

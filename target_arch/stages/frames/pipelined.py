@@ -185,7 +185,7 @@ def _curve(search: _Search, run: MemoryPlan, frames: int) -> Iterator[CurvePoint
     for number in range(1, frames + 1):
         best = search.best(number)
         if best is not None:
-            peaks = best.table.plan.peaks
+            peaks = {arena: n for arena, n in best.table.plan.peaks.items() if not arena.caller}
             yield CurvePoint(
                 frames=number,
                 period=best.times.period / PICO,

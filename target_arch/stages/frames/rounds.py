@@ -198,7 +198,7 @@ class _Issuer:
 
     def _lives(self, frame: int, length: int) -> dict[str, tuple[int, int]]:
         """The lives of the buffers of one frame. The caller has the inputs a round before the frame starts,
-        and the outputs for the round after it is over.
+        and the outputs for the round after it is over; memory of its own is lent all the time.
         """
         lives: dict[str, tuple[int, int]] = {}
         for buffer in self._problem.run.buffers:
@@ -207,9 +207,9 @@ class _Issuer:
             found = self._touched.get(self._name(buffer.name, frame))
             first, last = found or ((frame, 0), (frame, 0))
             life = [(turn - frame) * length + step for turn, step in (first, last)]
-            if buffer.kind is BufferKind.INPUT:
+            if buffer.kind is BufferKind.INPUT or buffer.caller:
                 life[0] = -length
-            if any(buffer.name == name for _, name in self._problem.run.outputs):
+            if buffer.caller or any(buffer.name == name for _, name in self._problem.run.outputs):
                 life[1] = (self._schedule.stages + 1) * length - 1
             lives[buffer.name] = (life[0], life[1])
         return lives

@@ -119,6 +119,7 @@ def _buffers(
                 first=first,
                 last=first + life[1] - life[0],
                 over=(),
+                turn=turn if buffer.caller else None,
             )
             yield moved, FrameBuffer(of=buffer.name, round=turn)
 

@@ -10,12 +10,13 @@ from attrs import evolve, frozen
 from target_arch.pipeline import CompiledModel, CompileRequest, compile_model
 from target_arch.plan.frames import FramePipeline
 from target_arch.plan.kernels import Access, Operand
-from target_arch.plan.memory import BufferKind, MemoryPlan
+from target_arch.plan.memory import BufferKind, IoOwner, MemoryPlan
 from target_arch.plan.steps import Copy, Dispatch, Event, Step, StepOrder, Wait
 from target_arch.resources import examples
 from target_arch.soc import read_soc
 from target_arch.stages.check.frames import _renamed, check_frames
 from target_arch.stages.errors import CheckError
+from target_arch.stages.frames import table
 from target_arch.stages.lowering.ladder import sizes
 from tests.relax.models import helper, onnx_model, save
 
@@ -153,6 +154,49 @@ def test_the_buffer_of_another_frame(right: Right) -> None:
         return evolve(step, target=step.target.renamed(step.target.of.replace("#0", "#1")))
 
     assert "wrong-frame" in right.rules(right.with_steps(other))
+
+
+@pytest.fixture(scope="module")
+def lent() -> Right:
+    request = CompileRequest(model_path=DIGITS, soc=read_soc("zynq_edge"), frames=3, io=IoOwner.CALLER)
+    return Right(made=compile_model(request))
+
+
+def with_buffer(pipeline: FramePipeline, name: str, change: Mapping[str, object]) -> FramePipeline:
+    """One of its buffers is another."""
+    buffers = tuple(
+        evolve(buffer, **change) if buffer.name == name else buffer  # type: ignore[arg-type]
+        for buffer in pipeline.order.buffers
+    )
+    order, plan = evolve(pipeline.order, buffers=buffers), evolve(pipeline.plan, buffers=buffers)
+    return evolve(pipeline, order=order, plan=plan)
+
+
+def test_memory_that_is_lent_for_another_frame(lent: Right) -> None:
+    """Every frame has memory of its own until its result is taken; the caller's inputs are not written."""
+    pipeline = lent.pipeline
+    assert lent.rules(pipeline) == set()
+    assert pipeline.rounds >= pipeline.frames + 2
+    name = next(name for _, name in pipeline.order.outputs)
+    for change in ({"turn": None}, {"turn": 1}, {"caller": False}):
+        assert "wrong-owner" in lent.rules(with_buffer(pipeline, name, change))
+    given = pipeline.order.inputs[0][1]
+
+    def written(number: int, step: Step) -> Step:
+        if not isinstance(step, Dispatch):
+            return step
+        operands = (evolve(o, access=Access.WRITE) if o.of == given else o for o in step.operands)
+        return evolve(step, operands=tuple(operands))
+
+    assert "input-written" in lent.rules(lent.with_steps(written))
+
+
+def test_a_table_too_short_for_what_is_lent(lent: Right, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With one round less, memory of a frame is lent again before its result was taken."""
+    monkeypatch.setattr(table, "rounds_needed", lambda one: lent.pipeline.rounds - 1)
+    with pytest.raises(CheckError) as caught:
+        compile_model(lent.made.request)
+    assert {each.rule for each in caught.value.diagnostics} == {"overlap"}
 
 
 def test_a_frame_that_is_not_over(right: Right) -> None:

@@ -98,13 +98,6 @@ def test_several_models() -> None:
     )
 
 
-def test_memory_of_the_caller() -> None:
-    assert refusal(evolve(request(2), io="caller")) == (
-        "frames: error: frames in flight have their inputs and outputs in arenas, not in memory of the "
-        "caller [no-frames]"
-    )
-
-
 def test_slices_of_the_host_are_for_frames() -> None:
     assert refusal(CompileRequest(model_path=DIGITS, soc=read_soc("zynq_edge"), divide="host")) == (
         "divide: error: the host is divided for frames in flight, and none are asked for [no-frames]\n"

@@ -2,8 +2,9 @@
 steps of several frames one after the other.
 
 Every frame has buffers of its own there, in the places that the table names, so that the rules of a run apply
-to all frames together. The caller's writing of inputs and reading of outputs are steps of the host. A state
-and its next value are one buffer.
+to all frames together. The caller's writing of inputs and reading of outputs are steps of the host. Memory
+that it lends is written in full when a frame is submitted, and read when its result is taken. A state and its
+next value are one buffer.
 """
 
 from collections.abc import Iterator, Mapping
@@ -61,6 +62,8 @@ class _Execution:
         self._counts = _counts(self._table)
         self._timelines: dict[str, _Timeline] = {name: _Timeline() for name in self._counts}
         self._states = {state.next: state.now for state in pipeline.order.states}
+        self._lent = {buffer.name for buffer in pipeline.order.buffers if buffer.caller}
+        self._given = {name for _, name in pipeline.order.inputs} & self._lent
         self._issued: dict[int, list[Event]] = {}
         self._ended = set[int]()
         self._out: list[FrameStep] = []
@@ -92,19 +95,30 @@ class _Execution:
         return 0 <= frame < len(self._present) and self._present[frame]
 
     def _submit(self, frame: int) -> None:
-        """The caller begins to write the inputs of a frame that is started in the next round."""
+        """The caller begins to write the inputs of a frame that is started in the next round, and lends the
+        memory of its outputs.
+        """
         if self._there(frame):
-            self._by_caller(frame, "submit", self._of_frame(self._pipeline.order.inputs, frame), Access.WRITE)
+            self._by_caller(frame, "submit", self._submits(frame), Access.WRITE)
 
     def _submitted(self, frame: int) -> None:
         """At the end of the round they are written, and nothing has been there since it began."""
         if self._there(frame):
-            self._by_caller(frame, "submit", self._of_frame(self._pipeline.order.inputs, frame), Access.READ)
+            self._by_caller(frame, "submit", self._submits(frame), Access.READ)
+
+    def _submits(self, frame: int) -> list[str]:
+        """The buffers that the caller has until the frame is started."""
+        order = self._pipeline.order
+        outputs = [name for name in self._of_frame(order.outputs, frame) if name in self._lent]
+        return [*self._of_frame(order.inputs, frame), *outputs]
 
     def _collect(self, frame: int) -> None:
-        """The caller has read the outputs of a frame."""
+        """The caller has read the outputs of a frame, and has its memory back."""
         if self._there(frame):
-            self._by_caller(frame, "result", self._of_frame(self._pipeline.order.outputs, frame), Access.READ)
+            order = self._pipeline.order
+            inputs = [name for name in self._of_frame(order.inputs, frame) if name in self._lent]
+            names = [*inputs, *self._of_frame(order.outputs, frame)]
+            self._by_caller(frame, "result", names, Access.READ)
 
     def _end(self, frame: int) -> None:
         """A frame is said to be over: faults for its steps that may not be."""
@@ -168,6 +182,7 @@ class _Execution:
 
     def _of(self, step: Copy | Dispatch, frame: int, event: Event | None) -> Step:
         """The step on the buffers of a frame."""
+        self._unwritten(step)
         if isinstance(step, Copy):
             source = step.source.renamed(self._named(step.source.of, frame))
             target = step.target.renamed(self._named(step.target.of, frame))
@@ -181,6 +196,15 @@ class _Execution:
             for operand in step.operands
         )
         return evolve(step, operands=tuple(operands), event=event)
+
+    def _unwritten(self, step: Copy | Dispatch) -> None:
+        """A fault for a step that writes to an input that is lent."""
+        if isinstance(step, Copy):
+            written = {step.target.of}
+        else:
+            written = {operand.of for operand in step.operands if operand.access.writes}
+        for name in sorted(written & self._given):
+            self._faults.append(("input-written", f"`{name}` is the caller's input and written to"))
 
     def _named(self, name: str, frame: int | None) -> str:
         """The buffer of a frame; a fault where it is another frame's."""
