@@ -171,6 +171,8 @@ def new_soc(options: argparse.Namespace) -> int:
     name: str = options.name
     if not (name.isascii() and name.isidentifier() and name == name.lower()):
         hint = "use letters a to z, digits and `_`, a letter first"
+        if name.endswith(".toml"):
+            hint = f"the file is called so by itself: `target-arch new-soc {name.removesuffix('.toml')}`"
         raise refusal("bad-name", "command line", f"`{name}` is not a lower-case identifier", hint)
     path: Path = options.output or Path(f"{name}.toml")
     try:

@@ -115,6 +115,8 @@ def _stacked(array: Array, tensor: TensorEntry, place: Path, kind: str) -> Array
         array = array[np.newaxis]
     elif array.ndim == len(shape) and shape[:1] == (1,) and len(array) > 1:
         array = array[:, np.newaxis]
+    elif sorted(array.shape) == sorted(shape):
+        checked_tensor(array, tensor, str(place), kind)
     if array.ndim != len(shape) + 1 or not len(array):
         raise _unlike(array, tensor, place, kind)
     checked_tensor(array[0], tensor, str(place), kind)

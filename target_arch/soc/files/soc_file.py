@@ -108,4 +108,6 @@ def _located(path_or_name: str | File) -> tuple[File, str]:
 def _read(path: File, shown: str) -> str:
     names = (*shipped_socs(), *shipped_chips())
     hint = name_hint(File(shown).stem, names, "give the path of a file or one of the shipped")
+    if File(f"{path}.toml").is_file():
+        hint = f"did you mean `{shown}.toml`?"
     return read_text(path, shown, SOC_FILE, hint, "name the model first, and the SoC after it")

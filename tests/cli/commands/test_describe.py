@@ -153,6 +153,21 @@ def test_a_new_soc_harms_nobody(capsys: pytest.CaptureFixture[str], tmp_path: Pa
     assert (code, path.read_text()) == (2, "mine\n")
     assert "[output-exists]" in err
     assert call(capsys, "new-soc", "Not A Name")[0] == 2
+    assert call(capsys, "new-soc", "mine.toml")[2].endswith(
+        "hint: the file is called so by itself: `target-arch new-soc mine`\n"
+    )
+
+
+def test_the_name_of_a_file_beside_it(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A shipped SoC is called by its name, and so was one's own."""
+    monkeypatch.chdir(tmp_path)
+    Path("mine.toml").write_text("schema = 1\n")
+    assert call(capsys, "check", "mine")[2] == (
+        "mine: error: cannot read a SoC file: no such file or directory [cannot-read]\n"
+        "hint: did you mean `mine.toml`?\n"
+    )
 
 
 @pytest.mark.parametrize("arguments", [(), ("check",), ("check", "mcu_m55", "--fast")])

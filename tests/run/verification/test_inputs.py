@@ -95,6 +95,11 @@ def test_what_is_not_the_models(model: Path, bundle: Bundle, tmp_path: Path) -> 
         f"{place}: error: input `x` is float32[1, 2, 3], given is float32[6] [wrong-input]\n"
         "hint: put a dimension of frames before those of the input"
     )
+    np.savez(place, **{"x": np.zeros((1, 2, 3), np.float32), "a_b": np.zeros((1, 3, 2), np.float32)})
+    assert refused(model, bundle, place) == (
+        f"{place}: error: input `a_b` is float32[1, 2, 3], given is float32[1, 3, 2] [wrong-input]\n"
+        "hint: the model takes the axes in another order: `array.transpose(0, 2, 1)`"
+    )
     assert refused(model, bundle, tmp_path) == (
         f"{tmp_path}: error: the folder has no `a_b.npy`, `x.npy` [wrong-input]"
     )

@@ -18,12 +18,19 @@ def cut_program(path: Path, program: Any, cut: ModelCut) -> Any:
     calls = [node for node in program.graph.nodes if node.op == "call_function"]
     updates = _updates(program)
     part = _graph(program, calls, updates).part(str(path), cut)
-    if program.range_constraints:
+    if _is_open(program, part.inputs):
         text = "a program with open dimensions cannot be cut"
         raise refusal("wrong-cut", path, text, "export it with fixed shapes")
     return _rebuilt(
         program, part, [updates[number - len(calls)] for number in part.steps if number >= len(calls)]
     )
+
+
+def _is_open(program: Any, begin: Sequence[str]) -> bool:
+    """Whether an input of the program, or a tensor at which a part begins, has no fixed shape."""
+    names = {*tensor_inputs(program), *begin}
+    values = [node.meta["val"] for node in program.graph.nodes if node.name in names]
+    return any(not isinstance(extent, int) for value in values for extent in value.shape)
 
 
 def _updates(program: Any) -> list[Any]:

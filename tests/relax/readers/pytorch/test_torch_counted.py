@@ -61,6 +61,11 @@ def test_what_is_chosen_by_values_is_that_of_pytorch(
     np.savez(tmp_path / "frames.npz", **{bundle.inputs[0].name: frames})
     (found,) = bundle.verify(path, inputs=tmp_path / "frames.npz").values()
     assert found.passed, str(found)
+    part = target_arch.compile(path, "mcu_m55", end="index_2").manifest.models[0]
+    assert [(each.name, each.shape) for each in part.outputs] == [
+        ("index_2", (4, 5)),
+        ("index_2_count", (1,)),
+    ]
 
 
 def test_what_reads_behind_a_count_is_refused(tmp_path: Path) -> None:
