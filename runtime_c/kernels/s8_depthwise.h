@@ -159,43 +159,70 @@ static inline void ta_s8_dw_inner(int32_t size, int32_t outputs, int32_t reach, 
     *begin = *begin < *end ? *begin : *end;
 }
 
-/* A line of the output: row number `line`, or where `down` is 1 that column. `count` outputs from output `n` on; the
- * first pixel of the image has the number `first` in the output. */
-TA_PART void ta_s8_dw_line_of(ta_s8_taps *taps, const ta_s8_end *end, const int8_t *image, int down, int32_t line,
+/* A line of the output: row number `at`, or where `down` is 1 that column. */
+typedef struct {
+    int32_t down, at;
+    int32_t outputs;     /* its length */
+    int32_t begin, stop; /* outputs that may be summed together */
+    int32_t count;       /* channels */
+} ta_s8_dw_run;
+
+static inline ta_s8_dw_run ta_s8_dw_run_at(const ta_s8_depthwise *conv, int down, int32_t at, int32_t count)
+{
+    ta_s8_dw_run line = {down, at, down ? conv->out_height : conv->out_width, 0, 0, count};
+    if (down) {
+        ta_s8_dw_inner(conv->height, line.outputs, (conv->kernel_height - 1) * conv->dilation_y, conv->top,
+                       conv->stride_y, &line.begin, &line.stop);
+    } else {
+        ta_s8_dw_inner(conv->width, line.outputs, (conv->kernel_width - 1) * conv->dilation_x, conv->left,
+                       conv->stride_x, &line.begin, &line.stop);
+    }
+#ifdef TA_DW_WHOLE
+    if (count < 8) {
+        line.begin = line.stop = 0;
+    }
+#endif
+    return line;
+}
+
+/* Sums of `some` outputs of a line from output `from` on, TA_DW_PIXELS at most. */
+static inline void ta_s8_dw_run_sums(ta_s8_taps *taps, const ta_s8_dw_run *line, const int8_t *image, int32_t from,
+                                      int32_t some, int32_t *sums)
+{
+    const ta_s8_depthwise *conv = taps->conv;
+#ifdef TA_DW_WHOLE
+    int8_t lines[TA_DW_TAPS * TA_DW_GROUP];
+    if (line->count < 8) {
+        (void)memset(lines, 0, sizeof lines);
+    }
+#endif
+    for (int32_t done = 0, pixels; done < some; done += pixels) {
+        const int32_t at = from + done, left = line->stop - at < some - done ? line->stop - at : some - done;
+        const int32_t y = line->down ? at : line->at, x = line->down ? line->at : at;
+        pixels = at >= line->begin && left >= TA_DW_AT_ONCE ? left : 1;
+        ta_s8_dw_place(taps, image, y * conv->stride_y - conv->top, x * conv->stride_x - conv->left);
+#ifdef TA_DW_WHOLE
+        if (line->count < 8) {
+            ta_s8_dw_copy(taps, lines, line->count);
+        }
+#endif
+        ta_s8_dw_sums(taps, sums + done * TA_DW_GROUP, pixels, line->count);
+    }
+}
+
+/* The results of a line: `count` outputs from output `n` on; the first pixel of the image has the number `first` in the
+ * output. */
+TA_PART void ta_s8_dw_line_of(ta_s8_taps *taps, const ta_s8_end *end, const int8_t *image, int down, int32_t at,
                               int32_t n, int32_t count, int8_t *out, int64_t first)
 {
     const ta_s8_depthwise *conv = taps->conv;
-    const int32_t outputs = down ? conv->out_height : conv->out_width, next = down ? conv->out_width : 1;
-    int32_t sums[TA_DW_PIXELS * TA_DW_GROUP] TA_VECTORS, begin, stop;
-    if (down) {
-        ta_s8_dw_inner(conv->height, outputs, (conv->kernel_height - 1) * conv->dilation_y, conv->top,
-                       conv->stride_y, &begin, &stop);
-    } else {
-        ta_s8_dw_inner(conv->width, outputs, (conv->kernel_width - 1) * conv->dilation_x, conv->left,
-                       conv->stride_x, &begin, &stop);
-    }
-#ifdef TA_DW_WHOLE
-    int8_t lines[TA_DW_TAPS * TA_DW_GROUP];
-    if (count < 8) {
-        (void)memset(lines, 0, sizeof lines);
-        begin = stop = 0;
-    }
-#endif
-    first += (int64_t)line * (down ? 1 : conv->out_width);
+    const ta_s8_dw_run line = ta_s8_dw_run_at(conv, down, at, count);
+    const int32_t outputs = line.outputs, next = down ? conv->out_width : 1;
+    int32_t sums[TA_DW_PIXELS * TA_DW_GROUP] TA_VECTORS;
+    first += (int64_t)at * (down ? 1 : conv->out_width);
     for (int32_t from = 0, some; from < outputs; from += some) {
         some = outputs - from < TA_DW_PIXELS ? outputs - from : TA_DW_PIXELS;
-        for (int32_t done = 0, pixels; done < some; done += pixels) {
-            const int32_t at = from + done, left = stop - at < some - done ? stop - at : some - done;
-            const int32_t y = down ? at : line, x = down ? line : at;
-            pixels = at >= begin && left >= TA_DW_AT_ONCE ? left : 1;
-            ta_s8_dw_place(taps, image, y * conv->stride_y - conv->top, x * conv->stride_x - conv->left);
-#ifdef TA_DW_WHOLE
-            if (count < 8) {
-                ta_s8_dw_copy(taps, lines, count);
-            }
-#endif
-            ta_s8_dw_sums(taps, sums + done * TA_DW_GROUP, pixels, count);
-        }
+        ta_s8_dw_run_sums(taps, &line, image, from, some, sums);
         ta_s8_finish(end, n, some, count, sums, TA_DW_GROUP, out, (first + from * next) * conv->apart,
                      conv->apart * next);
     }
@@ -203,20 +230,32 @@ TA_PART void ta_s8_dw_line_of(ta_s8_taps *taps, const ta_s8_end *end, const int8
 
 #include "kernels/s8_depthwise_arm_m.h"
 
-/* The whole convolution, whatever its kernel. Lines follow the longer side of the output. */
+/* What is the same for all groups: lines follow the longer side of the output, which is `down` where that is 1. */
+static inline void ta_s8_dw_taps(ta_s8_taps *taps, const ta_s8_depthwise *conv, int down)
+{
+    taps->conv = conv;
+    taps->taps = (conv->kernel_height * conv->kernel_width + 1) / 2 * 2;
+    taps->step = (down ? conv->stride_y * conv->width : conv->stride_x) * conv->channels;
+    (void)memset(taps->pad, conv->pad, sizeof taps->pad);
+}
+
+/* Channels from `n` on that are summed at once. */
+static inline int32_t ta_s8_dw_group(const ta_s8_depthwise *conv, int32_t n)
+{
+    const int32_t left = conv->channels - n;
+    return left >= TA_DW_GROUP ? TA_DW_GROUP : left >= 8 ? 8 : left;
+}
+
+/* The whole convolution, whatever its kernel. */
 TA_PART void ta_s8_dw_any(const ta_s8_depthwise *conv, const ta_s8_end *end, const int8_t *x, const int8_t *w,
                           const int32_t *bias, int8_t *out)
 {
     const int down = conv->out_height > conv->out_width;
     const int32_t lines = down ? conv->out_width : conv->out_height;
     ta_s8_taps taps;
-    taps.conv = conv;
-    taps.taps = (conv->kernel_height * conv->kernel_width + 1) / 2 * 2;
-    taps.step = (down ? conv->stride_y * conv->width : conv->stride_x) * conv->channels;
-    (void)memset(taps.pad, conv->pad, sizeof taps.pad);
+    ta_s8_dw_taps(&taps, conv, down);
     for (int32_t n = 0, some; n < conv->channels; n += some) {
-        const int32_t left = conv->channels - n;
-        some = left >= TA_DW_GROUP ? TA_DW_GROUP : left >= 8 ? 8 : left;
+        some = ta_s8_dw_group(conv, n);
         taps.w = w + n / TA_DW_GROUP * taps.taps * TA_DW_GROUP + n % TA_DW_GROUP * 2;
         taps.bias = bias + n;
         for (int32_t image = 0; image < conv->batch; ++image) {

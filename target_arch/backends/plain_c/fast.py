@@ -11,6 +11,7 @@ from target_arch.backends.plain_c.kernels import (
     conversions,
     depthwise,
     hybrid,
+    hybrid_depthwise,
     integers,
     matmul,
     parts,
@@ -62,6 +63,12 @@ _IN_LAYOUT: Mapping[Driver | None, Callable[[Operator, Model, WeightLayout, int,
     Driver.INTEGERS: integers.made,
 }
 """Those of kernels in integers with weights in a layout."""
+
+_HYBRID: Mapping[Driver | None, Callable[[Operator, Model, WeightLayout, int], Made]] = {
+    Driver.HYBRID: hybrid.made,
+    Driver.HYBRID_DEPTHWISE: hybrid_depthwise.made,
+}
+"""Those of kernels of floats with int8 weights."""
 
 
 @frozen
@@ -137,8 +144,8 @@ def _packed(
         return _IN_LAYOUT[kernel](operator, model, choice.layout, apart, added)
     if kernel is Driver.DEPTHWISE:
         return depthwise.made(operator, model, apart, added)
-    if kernel is Driver.HYBRID:
-        return hybrid.made(operator, model, choice.layout, apart)
+    if kernel in _HYBRID:
+        return _HYBRID[kernel](operator, model, choice.layout, apart)
     return None
 
 

@@ -1,11 +1,14 @@
-"""Random layers of floats with int8 weights for `s8_hybrid.h`, and what numpy's float32 says about them."""
+"""Random layers of floats with int8 weights for `s8_hybrid.h` and `s8_hybrid_depthwise.h`, and what numpy's
+float32 says about them.
+"""
 
 from collections.abc import Iterator
+from math import prod
 
 import numpy as np
 from attrs import evolve
 
-from target_arch.backends.plain_c.kernels import hybrid
+from target_arch.backends.plain_c.kernels import hybrid, hybrid_depthwise
 from target_arch.backends.plain_c.kernels.layout import WeightLayout
 from target_arch.plan.model import Attribute
 from tests.backends.c.kernel_cases import Shape, weights_of, windows_of
@@ -46,16 +49,26 @@ def _case(
 ) -> Case:  # fmt: skip
     """The layer whose sums of integers and scales are those of `rows`."""
     rng, activation = np.random.default_rng(number), ("none", "relu", "relu6")[number % 3]
-    scales = rng.uniform(0.001, 0.02, len(w) if number % 2 else 1).astype(np.float32)
-    bias = rng.normal(0, 1, len(w)).astype(np.float32)
-    weights = quantized("w", w.shape, scales.tolist() if number % 2 else float(scales[0]), 0)
+    depthwise = kind == "depthwise_conv2d"
+    scales = rng.uniform(0.001, 0.02, out[-1] if number % 2 else 1).astype(np.float32)
+    bias = rng.normal(0, 1, out[-1]).astype(np.float32)
+    given = scales.tolist() if number % 2 else float(scales[0])
+    weights = quantized("w", w.shape, given, 0)
+    if number % 2 and depthwise:
+        assert weights.quantization is not None
+        weights = evolve(weights, quantization=evolve(weights.quantization, axis=2))
     layer = one_operator(
         kind, "float", [real("x", x.shape)], real("out", out),
         (constant(weights, w), constant(real("b", bias.shape), bias)),
         activation=activation, symmetric=number % 4 < 2, **attributes,
     )  # fmt: skip
     operator = layer.operators[0]
-    assert hybrid.refusal(operator, layer, layout, bounded=False) is None
+    refused = (
+        hybrid_depthwise.refusal(operator, layer)
+        if depthwise
+        else hybrid.refusal(operator, layer, layout, bounded=False)
+    )
+    assert refused is None
     low, high = (np.float32(end) for end in _RANGE[activation])
     expected = []
     for sums, row in rows:
@@ -65,7 +78,7 @@ def _case(
         expected.append(np.where(value > low, value, low))
     return Case(
         name=name,
-        made=hybrid.made(operator, layer, layout),
+        made=(hybrid_depthwise if depthwise else hybrid).made(operator, layer, layout),
         inputs=(x,),
         expected=np.stack(expected).astype(np.float32),
     )
@@ -112,5 +125,25 @@ def hybrid_conv2d_cases(
         yield _case(
             f"hybrid {shape}",
             *("conv2d", x, w, layout, number, sums, shape.out),
+            padding=shape.padding, strides=shape.strides, dilation=shape.dilation,
+        )  # fmt: skip
+
+
+def hybrid_depthwise_cases(
+    rng: np.random.Generator, shapes: list[Shape], layout: WeightLayout
+) -> Iterator[Case]:
+    """depthwise_conv2d of the shapes that the driver takes; a shape's channels out are all its channels."""
+    for number, shape in enumerate(shape for shape in shapes if prod(shape.kernel) <= 25):
+        channels = shape.channels[1]
+        x = _drawn(rng, (shape.batch, *shape.image, channels))
+        w = weights_of(rng, (*shape.kernel, channels))
+        sums = []
+        for image in x:
+            values, scale, zero = stored_values(image, symmetric=number % 4 < 2)
+            views = windows_of((values - zero)[None], evolve(shape, batch=1), 0)[0]
+            sums.append((np.einsum("hwrsc,rsc->hwc", views, w.astype(np.int64)), scale))
+        yield _case(
+            f"hybrid depthwise {shape}",
+            *("depthwise_conv2d", x, w, layout, number, sums, shape.out),
             padding=shape.padding, strides=shape.strides, dilation=shape.dilation,
         )  # fmt: skip

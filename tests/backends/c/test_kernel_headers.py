@@ -11,7 +11,7 @@ import pytest
 
 from target_arch.backends.plain_c.kernels.layout import PAIRS
 from tests.backends.c.conversion_cases import conversion_cases
-from tests.backends.c.hybrid_cases import hybrid_conv2d_cases, hybrid_dense_cases
+from tests.backends.c.hybrid_cases import hybrid_conv2d_cases, hybrid_dense_cases, hybrid_depthwise_cases
 from tests.backends.c.integer_cases import integer_cases
 from tests.backends.c.kernel_cases import (
     CHOSEN,
@@ -43,6 +43,7 @@ def cases() -> list[Case]:
         *sum_cases(rng, PAIRS),
         *hybrid_dense_cases(rng, PAIRS),
         *hybrid_conv2d_cases(rng, shapes, PAIRS),
+        *hybrid_depthwise_cases(rng, shapes, PAIRS),
         *part_cases(rng, PAIRS),
         *integer_cases(rng, PAIRS),
         *conversion_cases(rng),

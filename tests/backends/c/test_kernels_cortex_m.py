@@ -11,7 +11,7 @@ import pytest
 from target_arch.backends.plain_c.kernels.layout import layout_of
 from target_arch.emit.model.kernels import left_out
 from target_arch.soc.words import InstructionSet
-from tests.backends.c.hybrid_cases import hybrid_conv2d_cases, hybrid_dense_cases
+from tests.backends.c.hybrid_cases import hybrid_conv2d_cases, hybrid_dense_cases, hybrid_depthwise_cases
 from tests.backends.c.integer_cases import integer_cases
 from tests.backends.c.kernel_cases import (
     CHOSEN,
@@ -28,7 +28,7 @@ from tests.slow import slow_except
 from tests.systems import COMPILER, EMULATOR, MACHINES
 
 BOARDS = {InstructionSet.ARMV7E_M: "mps2-an500", InstructionSet.ARMV8_1_M: "mps3-an547"}
-FAMILIES = ("integer", "hybrid", "parts", "strips")
+FAMILIES = ("integer", "hybrid", "hybrid_depthwise", "parts", "strips")
 ROUNDINGS = {"TA_S8_WITHOUT_TFLITE", "TA_S8_WITHOUT_TFLITE_SINGLE", "TA_S8_WITHOUT_ONNX"}
 START = """
 extern void _start(void);
@@ -49,6 +49,8 @@ def cases(isa: InstructionSet, family: str) -> list[Case]:
     shapes = [*CHOSEN, *(random_shape(rng) for _ in range(4))]
     if family == "hybrid":
         return [*hybrid_dense_cases(rng, layout), *hybrid_conv2d_cases(rng, shapes, layout)]
+    if family == "hybrid_depthwise":
+        return list(hybrid_depthwise_cases(rng, shapes, layout))
     if family == "strips":
         return [case for _ in range(3) for case in strip_cases(rng)]
     if family == "parts":

@@ -11,7 +11,7 @@ import pytest
 
 from target_arch.backends.plain_c.kernels.layout import layout_of
 from target_arch.soc.words import InstructionSet
-from tests.backends.c.hybrid_cases import hybrid_conv2d_cases, hybrid_dense_cases
+from tests.backends.c.hybrid_cases import hybrid_conv2d_cases, hybrid_dense_cases, hybrid_depthwise_cases
 from tests.backends.c.integer_cases import integer_cases
 from tests.backends.c.kernel_cases import (
     CHOSEN,
@@ -57,6 +57,7 @@ def cases() -> list[Case]:
         *sum_cases(rng, layout),
         *hybrid_dense_cases(rng, layout),
         *hybrid_conv2d_cases(rng, shapes, layout),
+        *hybrid_depthwise_cases(rng, shapes, layout),
         *part_cases(rng, layout),
         *integer_cases(rng, layout),
         *real_part_cases(rng),

@@ -21,6 +21,7 @@ from tests.backends.c.one import constant, quantized
 from tests.backends.c.test_pairs import CASES, two
 from tests.backends.engines import Bench, bench
 
+KINDS = ("conv2d", "depthwise_conv2d", "dense")
 SETS = (InstructionSet.GENERIC, InstructionSet.ARMV7E_M, InstructionSet.ARMV8_1_M)
 
 
@@ -37,10 +38,10 @@ def layers() -> dict[str, Model]:
         f"{kind} {after} {rule} {side}": two(kind, after, rule, side) for kind, after, rule, side in CASES
     }
     alone = {}
-    for kind, rule in product(("conv2d", "depthwise_conv2d", "dense"), ("tflite", "onnx", "float")):
+    for kind, rule in product(KINDS, ("tflite", "onnx", "float")):
         model = two(kind, "add", rule, 0)
         alone[f"{kind} {rule}"] = evolve(model, operators=model.operators[:1], outputs=("t",))
-    return pairs | alone | {f"{kind} hybrid": hybrid(alone[f"{kind} float"]) for kind in ("conv2d", "dense")}
+    return pairs | alone | {f"{kind} hybrid": hybrid(alone[f"{kind} float"]) for kind in KINDS}
 
 
 def hybrid(model: Model) -> Model:

@@ -23,9 +23,11 @@ def refusal(operator: Operator, model: Model) -> str | None:
     """Why an operator is no such call, None where it is one if `made` can prove the range of its sums."""
     if operator.kind is not OperatorKind.DEPTHWISE_CONV2D:
         return f"no kernel for {operator.kind}"
-    reason = weighted.refusal(operator, model)
-    if reason is not None:
-        return reason
+    return weighted.refusal(operator, model) or refused_kernel(operator, model)
+
+
+def refused_kernel(operator: Operator, model: Model) -> str | None:
+    """Why its elements are not those of the driver, None where they are."""
     w = model.tensors[operator.constants[0]]
     if w.shape[2] != model.tensors[operator.inputs[0]].shape[3]:
         return "several outputs for each channel"
@@ -36,7 +38,7 @@ def refusal(operator: Operator, model: Model) -> str | None:
 
 def proven(operator: Operator, model: Model) -> bool:
     """Whether `made` can prove the range of the sums of an operator that `refusal` accepts."""
-    return weighted.proven(operator, model, _rows, _low(operator, model))
+    return weighted.proven(operator, model, rows_of, _low(operator, model))
 
 
 def work(operator: Operator, model: Model, strips: Strips | None) -> Work:
@@ -75,13 +77,13 @@ def in_strips(operator: Operator, model: Model, strips: Strips) -> bool:
         return False
     if x.dtype != "int8" or x.shape[3] < strips.lanes:
         return False
-    values = weighted.prepare(operator, model, _rows(w), _low(operator, model))
+    values = weighted.prepare(operator, model, rows_of(w), _low(operator, model))
     scale = values.scale
     if scale.rounding is Rounding.ONNX:
         return False
     least = 1 if scale.rounding is Rounding.TFLITE else strips.single
     fits = scale.least >= least and scale.most < strips.shift + least
-    return fits and (not strips.narrow or _narrow(values.rows))
+    return fits and (not strips.narrow or is_narrow(values.rows))
 
 
 def _inner(operator: Operator, model: Model) -> int:
@@ -112,13 +114,16 @@ def weighed(operator: Operator, model: Model, apart: int = 0, *, turned: bool = 
     is `turned`. Raises OutOfRange.
     """
     out = model.tensors[operator.output]
-    rows = _rows(model.tensors[operator.constants[0]])
+    rows = rows_of(model.tensors[operator.constants[0]])
     values = weighted.prepare(operator, model, rows, _low(operator, model))
     call = weighted.DriverCall(
         driver="ta_s8_convolve_depthwise",
         sizes="ta_s8_depthwise",
         headers=(_HEADER,),
-        numbers=(*_numbers(operator, model, apart or out.shape[-1], turned), int(_narrow(values.rows))),
+        numbers=(
+            *numbers(operator, model, apart or out.shape[-1], turned=turned),
+            int(is_narrow(values.rows)),
+        ),
         weights=packed(values.rows),
         room=GROUP,
     )
@@ -133,8 +138,10 @@ def packed(rows: Any) -> bytes:
     return np.ascontiguousarray(blocks, dtype=np.int8).tobytes() + bytes(GROUP)
 
 
-def _numbers(operator: Operator, model: Model, apart: int, turned: bool) -> tuple[int, ...]:
-    """The members of `ta_s8_depthwise`, in order, up to `narrow`."""
+def numbers(operator: Operator, model: Model, apart: int, *, turned: bool = False) -> tuple[int, ...]:
+    """The members of `ta_s8_depthwise`, in order, up to `narrow`, for an image whose rows are the columns of
+    the model's where it is `turned`. An image of floats is brought to a grid of its own as it is read.
+    """
     attributes: Any = operator.attributes
     x, out = model.tensors[operator.inputs[0]], model.tensors[operator.output].shape
     kernel = model.tensors[operator.constants[0]].shape[:2]
@@ -142,18 +149,19 @@ def _numbers(operator: Operator, model: Model, apart: int, turned: bool) -> tupl
     padding = attributes.get("padding", (0, 0, 0, 0))[:2]
     pairs = (x.shape[1:3], out[1:3], kernel, strides, dilation, padding)
     image, *windows = (pair[::-1] if turned else pair for pair in pairs)
-    numbers = (number for pair in windows for number in pair)
+    stated = (number for pair in windows for number in pair)
+    zero = 0 if x.quantization is None else weighted.zero_point(x)
     images, channels = x.shape[0], x.shape[3]
-    return (images, *image, channels, *numbers, weighted.zero_point(x), int(x.dtype == "uint8"), apart)
+    return (images, *image, channels, *stated, zero, int(x.dtype == "uint8"), apart)
 
 
-def _narrow(rows: Any) -> bool:
+def is_narrow(rows: Any) -> bool:
     """Whether no two weights that are packed as a pair, of rows int8 [C, T], are both -128."""
     whole = np.pad(rows, ((0, 0), (0, rows.shape[1] % 2))).reshape(-1, 2)
     return not (whole == -128).all(axis=1).any()
 
 
-def _rows(w: Tensor) -> Any:
+def rows_of(w: Tensor) -> Any:
     """Weights [KH, KW, C] as int8 [C, T]."""
     return np.frombuffer(w.data or b"", np.int8).reshape(-1, w.shape[2]).T
 

@@ -4,6 +4,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
+from attrs import frozen
 
 from target_arch.backends.plain_c.kernels import reals
 from target_arch.backends.plain_c.kernels.layout import WeightLayout
@@ -35,15 +36,24 @@ def refusal(operator: Operator, model: Model, layout: WeightLayout, *, bounded: 
     """
     if operator.kind not in (OperatorKind.CONV2D, OperatorKind.DENSE):
         return f"no kernel for {operator.kind} of floats times int8 weights"
+    reason = refused_constants(operator, model)
+    if reason is not None:
+        return reason
     w, bias = (model.tensors[name] for name in operator.constants)
-    if w.data is None or bias.data is None or w.quantization is None or any(w.quantization.zero_point):
-        return "weights or bias are computed at run time, or weights have a zero point other than 0"
     if w.shape[0] != bias.shape[-1] or _taken(operator, model) != w.shape[-1]:
         return "no kernel for groups of channels of floats times int8 weights"
     if prod(w.shape[1:]) > _MOST_PRODUCTS:
         return f"sums of more than {_MOST_PRODUCTS} products"
     if bounded and not packed_within(w, layout):
         return "packed weights would take more than 1.1 times the plain ones"
+    return None
+
+
+def refused_constants(operator: Operator, model: Model) -> str | None:
+    """Why its weights or its bias are not those of a kernel, None where they are."""
+    w, bias = (model.tensors[name] for name in operator.constants)
+    if w.data is None or bias.data is None or w.quantization is None or any(w.quantization.zero_point):
+        return "weights or bias are computed at run time, or weights have a zero point other than 0"
     return None
 
 
@@ -55,31 +65,54 @@ def work(operator: Operator, model: Model, layout: WeightLayout, tile: KernelTil
 
 def made(operator: Operator, model: Model, layout: WeightLayout, apart: int = 0) -> Made:
     """The call of an operator that `refusal` accepts; pixels of the output are `apart` elements apart."""
-    x, out = model.tensors[operator.inputs[0]], model.tensors[operator.output]
     sizes, w = _sizes(operator, model), model.tensors[operator.constants[0]]
     batch, height, *_ = sizes.image
-    dense = operator.kind is OperatorKind.DENSE
+    dense, rows = operator.kind is OperatorKind.DENSE, _rows(w)
     stored = min(height, _STORED) * sizes.image[3] if dense else prod(sizes.image[1:])
     over = sizes.out[2] <= sizes.image[3] if dense else batch == 1
+    call = HybridCall(
+        driver="ta_s8_hybrid_dense" if dense else "ta_s8_hybrid_convolve",
+        sizes=struct("ta_s8_conv2d", "sizes", _numbers(sizes, apart or sizes.out[2], layout, w)),
+        headers=(layout.header, HEADER),
+        stored=stored,
+        over=over and not apart,
+    )
+    return called(operator, model, call, rows, layout.packed(rows))
+
+
+@frozen(kw_only=True)
+class HybridCall:
+    """A driver, the line that declares its sizes, and the headers of both. `stored` is how many values in
+    eight bits there is room for; `over` says that the result may be where the input is.
+    """
+
+    driver: str
+    sizes: str
+    headers: tuple[str, ...]
+    stored: int
+    over: bool
+
+
+def called(operator: Operator, model: Model, call: HybridCall, rows: Any, packed: bytes) -> Made:
+    """The call of a driver with weights int8, whose `rows` are the outputs, as they are `packed`."""
+    x, out = model.tensors[operator.inputs[0]], model.tensors[operator.output]
     parameters = (
         parameter("x", x),
         *(Parameter(name=name, dtype=dtype) for name, dtype in _INSIDE),
         parameter("out", out, written=True),
         Parameter(name="stored", dtype="int8", written=True),
     )
-    call = "ta_s8_hybrid_dense" if dense else "ta_s8_hybrid_convolve"
     lines = (
-        struct("ta_s8_conv2d", "sizes", _numbers(sizes, apart or sizes.out[2], layout, w)),
-        struct("ta_s8_hybrid", "layer", _layer(operator, w)),
+        call.sizes,
+        struct("ta_s8_hybrid", "layer", _layer(operator, model.tensors[operator.constants[0]])),
         "const ta_s8_weights weights = {w, total, scale, bias};",
-        f"{call}(&layer, &sizes, &weights, x, out, stored);",
+        f"{call.driver}(&layer, &sizes, &weights, x, out, stored);",
     )
-    headers = (layout.header, HEADER)
-    pair = ((len(parameters) - 2, 0),) if over and not apart else ()
+    pair = ((len(parameters) - 2, 0),) if call.over else ()
     return Made(
-        function=function(str(operator.kind), parameters, lines, headers, pair),
-        packed=_packed(operator, model, layout),
-        scratch=(stored,),
+        function=function(str(operator.kind), parameters, lines, call.headers, pair),
+        packed=_constants(operator, model, rows, packed),
+        scratch=(call.stored,),
     )
 
 
@@ -113,14 +146,17 @@ def _layer(operator: Operator, w: Tensor) -> tuple[int | str, ...]:
     return int(symmetric), int(several), *reals.range_in_c(operator)
 
 
-def _packed(operator: Operator, model: Model, layout: WeightLayout) -> tuple[Tensor, ...]:
+def _rows(w: Tensor) -> Any:
+    return np.frombuffer(w.data or b"", np.int8).reshape(w.shape[0], -1)
+
+
+def _constants(operator: Operator, model: Model, rows: Any, packed: bytes) -> tuple[Tensor, ...]:
     """Weights, their sums, scales and bias, in the order of `_INSIDE`."""
     w, bias = (model.tensors[name] for name in operator.constants)
     assert w.quantization is not None
-    rows = np.frombuffer(w.data or b"", np.int8).reshape(w.shape[0], -1)
     group, scales = (0, -len(rows) % GROUP), np.array(w.quantization.scale, "<f4")
     values = {
-        "packed": np.frombuffer(layout.packed(rows), np.int8),
+        "packed": np.frombuffer(packed, np.int8),
         "total": np.pad(rows.sum(axis=1, dtype=np.int32), group).astype("<i4"),
         "scales": np.pad(scales, group) if len(scales) > 1 else scales,
         "biases": np.pad(np.frombuffer(bias.data or b"", "<f4"), group),

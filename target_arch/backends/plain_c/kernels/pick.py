@@ -14,6 +14,7 @@ from target_arch.backends.plain_c.kernels import (
     conversions,
     depthwise,
     hybrid,
+    hybrid_depthwise,
     integers,
     matmul,
     parts,
@@ -45,6 +46,7 @@ class Driver(StrEnum):
     PRODUCTS = "s8_conv2d"
     DEPTHWISE = "s8_depthwise"
     HYBRID = "s8_hybrid"
+    HYBRID_DEPTHWISE = "s8_hybrid_depthwise"
     INTEGERS = "s8_integers"
     GROUPED = "s8_grouped"
     TRANSPOSED = "s8_transposed"
@@ -204,6 +206,10 @@ def _real(
 
 def _hybrid(operator: Operator, model: Model, isa: InstructionSet, goal: Goal) -> Pick | str:
     form, layout = form_of(isa), layout_of(isa)
+    if operator.kind is OperatorKind.DEPTHWISE_CONV2D:
+        depthwise_work = hybrid_depthwise.work(operator, model)
+        reason = hybrid_depthwise.refusal(operator, model)
+        return reason or Pick(kernel=Driver.HYBRID_DEPTHWISE, form=form, work=depthwise_work)
     reason = hybrid.refusal(operator, model, layout, bounded=goal is not Goal.SPEED)
     if reason is not None:
         return reason
