@@ -97,9 +97,17 @@ def gelu(draw: Draw) -> None:
 
 
 def softmax(draw: Draw) -> None:
-    """SOFTMAX, whose input is multiplied by an option."""
-    beta = draw.choice(1.0, 1.0, 0.5, 1.7)
-    one_input("SOFTMAX", draw, options=("SoftmaxOptions", {"beta": beta}), out=UNIT, version=3)
+    """SOFTMAX, whose input is multiplied by an option; of 8-bit values it may be int16."""
+    options = ("SoftmaxOptions", {"beta": draw.choice(1.0, 1.0, 0.5, 1.7)})
+    if draw.dtype not in ("int8", "uint8") or draw.choice(False, False, True) is False:
+        one_input("SOFTMAX", draw, options=options, out=UNIT, version=3)
+        return
+    shape = draw.shape(draw.extent(1, 4))
+    x, y = (
+        draw.file.input(shape, draw.dtype, *draw.grid()),
+        draw.file.output(shape, "int16", 2**-16, -(2**15)),
+    )
+    draw.file.operator("SOFTMAX", [x], [y], options, 3)
 
 
 def two_inputs(code: str, draw: Draw, *, options: Any = None, version: int = 2, factor: float = 1.0) -> None:

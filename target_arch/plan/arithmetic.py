@@ -142,21 +142,6 @@ class Addition:
         return min(max(result + self.output_offset, self.activation_min), self.activation_max)
 
 
-@frozen(kw_only=True)
-class Softmax:
-    """Softmax of 8-bit values by a table of exponentials in float32, as TFLite has it.
-
-    `table[d]` is exp(-d * scale * beta) for a distance d = maximum - value in 0..255. With the float32 sum of
-    the table entries in order and `inverse = 1 / (sum * output_scale)`, an output is
-    round(table[d] * inverse) + output_offset, clamped to the output's type; TFLite rounds half away from
-    zero, ONNX half to even.
-    """
-
-    table: tuple[float, ...]
-    output_scale: float
-    output_offset: int
-
-
 def requantization(operator: Operator, model: Model) -> Requantization:
     """Parameters of an operator whose kind has a `Scaling`; of sums of products, those in the plain form that
     kernels and engines know (`plan.products`).
@@ -175,8 +160,8 @@ def any_requantization(operator: Operator, model: Model) -> Requantization:
 
     LiteRT scales those of convolutions with 16 bits of the multiplier, and rounds once.
     """
-    first = _quantization(operator.inputs[0], model)
-    out = _quantization(operator.output, model)
+    first = require_quantization(operator.inputs[0], model)
+    out = require_quantization(operator.output, model)
     scales = _effective_scales(operator, model)
     encode = quantize_multiplier if operator.arithmetic == Arithmetic.TFLITE else mantissa_and_shift
     encoded = [encode(scale) for scale in scales]
@@ -206,10 +191,10 @@ def _sums_in_64_bits(operator: Operator, model: Model) -> bool:
 def _second_zero(operator: Operator, model: Model) -> int:
     """The zero point of the second factor. Raises ValueError for weights that have several."""
     if operator.facts.scaling is Scaling.FACTORS:
-        return _quantization((*operator.inputs, *operator.constants)[1], model).zero_point[0]
+        return require_quantization((*operator.inputs, *operator.constants)[1], model).zero_point[0]
     if operator.facts.scaling is not Scaling.WEIGHTS:
         return 0
-    zeros = set(_quantization(operator.constants[0], model).zero_point)
+    zeros = set(require_quantization(operator.constants[0], model).zero_point)
     if len(zeros) > 1:
         raise ValueError(f"`{operator.id}`: weights with several zero points")
     return zeros.pop()
@@ -223,8 +208,8 @@ def reduced(multiplier: int) -> int:
 def addition(operator: Operator, model: Model) -> Addition:
     """Parameters of add and sub. Raises ValueError where a tensor lacks quantization."""
     names = (*operator.inputs, *operator.constants)
-    first, second = (_quantization(name, model) for name in names[:2])
-    out = _quantization(operator.output, model)
+    first, second = (require_quantization(name, model) for name in names[:2])
+    out = require_quantization(operator.output, model)
     scales = (first.scale[0], second.scale[0], out.scale[0])
     parameters = (
         _tflite_addition(*scales) if operator.arithmetic == Arithmetic.TFLITE else _onnx_addition(*scales)
@@ -244,35 +229,6 @@ def addition(operator: Operator, model: Model) -> Addition:
         activation_min=low,
         activation_max=high,
     )
-
-
-def softmax(operator: Operator, model: Model) -> Softmax:
-    """Parameters of a softmax of 8-bit values (in TFLite PopulateSoftmaxLookupTable)."""
-    out = _quantization(operator.output, model)
-    beta = float(operator.attributes.get("beta", 1.0))  # type: ignore[arg-type]
-    scale = float32(-_quantization(operator.inputs[0], model).scale[0] * beta)
-    return Softmax(
-        table=tuple(_expf(float32(scale * distance)) for distance in range(256)),
-        output_scale=out.scale[0],
-        output_offset=out.zero_point[0],
-    )
-
-
-def _expf(value: float) -> float:
-    """exp of a float32 as the C library computes it that LiteRT's table comes from (glibc's `expf`).
-
-    It is not always the float32 nearest to the true value. 2**(value/ln 2) = 2**(k/32) * 2**(r/32): a
-    table for the first factor, a cubic polynomial for the second, all in double precision.
-    """
-    scaled = float.fromhex("0x1.71547652b82fep+5") * value
-    k = round(scaled)
-    r = scaled - k
-    c3, c2, c1 = (
-        float.fromhex(digits)
-        for digits in ("0x1.c6af84b912394p-20", "0x1.ebfce50fac4f3p-13", "0x1.62e42ff0c52d6p-6")
-    )
-    polynomial = (c3 * r + c2) * (r * r) + (c1 * r + 1.0)
-    return float32(polynomial * math.ldexp(2.0 ** (k % 32 / 32), k // 32))
 
 
 def activation_range(operator: Operator, model: Model) -> tuple[int, int]:
@@ -309,8 +265,7 @@ def multiply_tflite(value: int, multiplier: int, shift: int) -> int:
     """The `tflite` requantizer without offset and clamp."""
     left = min(max(value << max(shift, 0), INT32_MIN), INT32_MAX)
     high = (left * multiplier + 2**30) >> 31
-    right = max(-shift, 0)
-    return (high + (1 << right >> 1) - (high < 0)) >> right if right else high
+    return shift_half_away(high, max(-shift, 0))
 
 
 def multiply_tflite_single(value: int, multiplier: int, shift: int) -> int:
@@ -331,6 +286,11 @@ _MULTIPLY = {
     Rounding.TFLITE_SINGLE: multiply_tflite_single,
     Rounding.ONNX: multiply_onnx,
 }
+
+
+def shift_half_away(value: int, shift: int) -> int:
+    """value / 2**shift, rounded half away from zero."""
+    return (value + (1 << shift >> 1) - (value < 0)) >> shift if shift else value
 
 
 def shift_half_even(value: int, shift: int) -> int:
@@ -369,18 +329,18 @@ def _rounding(operator: Operator) -> Rounding:
 
 def _effective_scales(operator: Operator, model: Model) -> list[float]:
     """Real multipliers per output channel, rounded where, and only where, the implementation rounds."""
-    x = _quantization(operator.inputs[0], model).scale[0]
-    out = _quantization(operator.output, model).scale[0]
+    x = require_quantization(operator.inputs[0], model).scale[0]
+    out = require_quantization(operator.output, model).scale[0]
     onnx, scaling = operator.arithmetic == Arithmetic.ONNX, operator.facts.scaling
     if scaling is Scaling.WEIGHTS:
-        w = _quantization(operator.constants[0], model)
+        w = require_quantization(operator.constants[0], model)
         if onnx:
             return [float32(float32(x * scale) / out) for scale in w.scale]
         if len(w.scale) == 1 and _multiplies_scales(operator, model):
             return [float32(x * w.scale[0]) / out]
         return [x * scale / out for scale in w.scale]
     if scaling is Scaling.FACTORS:
-        second = _quantization((*operator.inputs, *operator.constants)[1], model).scale[0]
+        second = require_quantization((*operator.inputs, *operator.constants)[1], model).scale[0]
         whole = operator.kind is OperatorKind.MATMUL and not onnx
         return [x * second / out if whole else float32(float32(x * second) / out)]
     if (operator.kind is OperatorKind.REQUANTIZE and not onnx) or counts_in_multiplier(operator):
@@ -422,7 +382,8 @@ def _onnx_addition(
     return aligned, (0, 0), 0, 0, shift
 
 
-def _quantization(name: str, model: Model) -> Quantization:
+def require_quantization(name: str, model: Model) -> Quantization:
+    """The quantization of a tensor. Raises ValueError where it has none."""
     quantization = model.tensors[name].quantization
     if quantization is None:
         raise ValueError(f"`{name}` has no quantization")

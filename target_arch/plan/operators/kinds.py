@@ -260,6 +260,7 @@ class OperatorKind(StrEnum):
             layout=LayoutRule.LAST_AXIS,
             output_shape=OutputShape.RESULT,
             element_work=40.0,
+            oracle=True,
         ),
     )
     RESHAPE = "reshape", evolve(_MOVE, element_work=0.25, aliasing=Aliasing.WHOLE)

@@ -5,10 +5,12 @@ from typing import Any
 
 from tvm import te, tirx
 
-from target_arch.plan.arithmetic import DTYPE_RANGE, softmax
+from target_arch.plan.arithmetic import DTYPE_RANGE
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.facts import Arithmetic
+from target_arch.plan.softmax import exponentials_in_floats
 from target_arch.relax.definitions.elementwise import per_tensor, rounded
+from target_arch.relax.definitions.fixed_softmax import fixed_softmax
 from target_arch.relax.definitions.lookup import on_line
 from target_arch.relax.definitions.operands import operands_of
 from target_arch.relax.te.definition import (
@@ -16,14 +18,15 @@ from target_arch.relax.te.definition import (
     Packed,
     elements,
     placeholder,
+    row_by_row,
     stage,
-    sums_nothing,
     tensor_of,
 )
 from target_arch.relax.te.fixed_point import Scale, wide
 from target_arch.relax.te.scaling import clamped
 
 EXPONENTIALS = "exponentials"
+_STAGES = ("greatest", "total", "share")
 _STAGES_OF_INT16 = ("greatest", "power", "total", "bits", "normal", "share")
 
 
@@ -33,6 +36,8 @@ def softmax_of_rows(operator: Operator, model: Model) -> Definition:
     """
     if operator.constants:
         return _softmax_of_int16(operator, model)
+    if operator.arithmetic == Arithmetic.TFLITE:
+        return fixed_softmax(operator, model)
     x, out = tensor_of(model, operator, 0), model.tensors[operator.output]
     rows, length = elements(x) // x.shape[-1], x.shape[-1]
     data = placeholder(x, (rows, length), "x")
@@ -41,7 +46,9 @@ def softmax_of_rows(operator: Operator, model: Model) -> Definition:
     packed: tuple[Packed, ...] = ()
     table = None
     if x.dtype in ("int8", "uint8"):
-        packed = (Packed(suffix=EXPONENTIALS, dtype="float32", values=softmax(operator, model).table),)
+        packed = (
+            Packed(suffix=EXPONENTIALS, dtype="float32", values=exponentials_in_floats(operator, model)),
+        )
         table = packed[0].placeholder()
 
     def exponential(i: Any, k: Any) -> Any:
@@ -68,7 +75,7 @@ def softmax_of_rows(operator: Operator, model: Model) -> Definition:
 
     result = stage("out", (("row", rows), ("k", length)), element)
     arguments = (data, *([] if table is None else [table]), result)
-    return Definition(arguments=arguments, schedule=_row_by_row, packed=packed)
+    return Definition(arguments=arguments, schedule=row_by_row(_STAGES), packed=packed)
 
 
 def _share(operator: Operator, model: Model, total: Any, rows: int) -> Any:
@@ -78,15 +85,6 @@ def _share(operator: Operator, model: Model, total: Any, rows: int) -> Any:
     if operator.arithmetic != Arithmetic.FLOAT:
         scale, _ = per_tensor(model.tensors[operator.output].quantization)
     return stage("share", (("row", rows),), lambda i: one / (total[i] * tirx.const(scale, "float32")))
-
-
-def _row_by_row(sch: Any) -> None:
-    row = sch.get_loops(sch.get_sblock("out"))[0]
-    for name in ("share", "total", "greatest"):
-        block = sch.get_sblock(name)
-        sch.compute_at(block, row, preserve_unit_loops=sums_nothing(sch, block))
-        if name != "share":
-            sch.decompose_reduction(block, sch.get_loops(block)[1])
 
 
 def _softmax_of_int16(operator: Operator, model: Model) -> Definition:

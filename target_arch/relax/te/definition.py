@@ -175,3 +175,18 @@ def one_by_one(stages: Sequence[str], reductions: Sequence[str]) -> Callable[[An
                 sch.decompose_reduction(block, sch.get_loops(block)[depth])
 
     return schedule
+
+
+def row_by_row(stages: Sequence[str]) -> Callable[[Any], None]:
+    """A schedule that computes `out` in rows, and for each row `stages`, in the order of computation."""
+
+    def schedule(sch: Any) -> None:
+        row = sch.get_loops(sch.get_sblock("out"))[0]
+        for name in reversed(stages):
+            block = sch.get_sblock(name)
+            reduces = any(axis.iter_type == tirx.IterVar.CommReduce for axis in sch.get(block).iter_vars)
+            sch.compute_at(block, row, preserve_unit_loops=sums_nothing(sch, block))
+            if reduces:
+                sch.decompose_reduction(block, sch.get_loops(block)[1])
+
+    return schedule

@@ -8,7 +8,7 @@ import numpy as np
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.plan.operators.kinds import IncompleteTableError, OperatorKind, facts_of
-from target_arch.run.exact import elements, products, tables, windows
+from target_arch.run.exact import elements, products, rows, tables, windows
 from target_arch.run.exact.case import Array, NotDefined, OperatorCase
 
 Oracle = Callable[[OperatorCase], Array]
@@ -35,6 +35,7 @@ DEFINITIONS = checked(
         OperatorKind.MUL: elements.mul,
         OperatorKind.AVG_POOL2D: windows.avg_pool2d,
         OperatorKind.MAX_POOL2D: windows.max_pool2d,
+        OperatorKind.SOFTMAX: rows.softmax,
         OperatorKind.RELU: elements.requantize,
         OperatorKind.LOOKUP: tables.lookup,
         OperatorKind.REQUANTIZE: elements.requantize,

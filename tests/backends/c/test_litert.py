@@ -75,8 +75,8 @@ def case(name: str, seed: int) -> tuple[Model, tuple[Any, ...]]:
             one_operator(
                 "softmax",
                 "tflite",
-                [activation("a", seed, (256, 10))],
-                quantized("out", (256, 10), 1 / 256, -128),
+                [activation("a", seed, (1024, 10))],
+                quantized("out", (1024, 10), 1 / 256, -128),
             ),
             ("SOFTMAX", 2, ("SoftmaxOptions", {"beta": 1.0}), None),
         ),

@@ -16,9 +16,9 @@ from tests.relax.models import Array, helper, onnx_model, onnx_reference, quanti
 def test_a_forgotten_oracle_and_one_too_many_are_errors() -> None:
     known = {kind: DEFINITIONS[kind] for kind in OperatorKind if kind in DEFINITIONS}
     assert checked(known) == DEFINITIONS
-    wrong = {**known, OperatorKind.SOFTMAX: known.pop(OperatorKind.ADD)}
+    wrong = {**known, OperatorKind.NORMALIZE: known.pop(OperatorKind.ADD)}
     del wrong[OperatorKind.ADD]
-    with pytest.raises(IncompleteTableError, match=r"^`add` has no oracle; `softmax` has an oracle$"):
+    with pytest.raises(IncompleteTableError, match=r"^`add` has no oracle; `normalize` has an oracle$"):
         checked(wrong)
 
 
