@@ -119,7 +119,7 @@ class ModelOutcome:
     @property
     def summary(self) -> str:
         """The verdict; operators by instance, the number of steps, the bytes used of every pool, the
-        simulated run, and frames in flight.
+        simulated run, what is proved of divisions, and frames in flight.
         """
         made = self.stages
         lines = [
@@ -133,7 +133,8 @@ class ModelOutcome:
             else texts.simulated_run(made.execution, made.graph.facts, costs=made.costs)
         )
         flying = "" if made.frames is None else frames.frames_in_flight(made.frames)
-        return "".join(lines) + run + flying
+        proved = "" if made.proof is None else texts.division_proof(made.proof)
+        return "".join(lines) + run + proved + flying
 
     @property
     def verdict(self) -> str:

@@ -115,7 +115,9 @@ class _Lowering:
         lowered = self._fitted(trial)
         made = [lowered]
         if self._divides and not lowered.division:
-            faster = divided_where_faster(lowered, self._graphs(lowered.graph), self._again)
+            exact = self.prepared.request.exact
+            faster = divided_where_faster(lowered, self._graphs(lowered.graph), self._again, exact=exact)
+            lowered = evolve(lowered, proof=faster.proof)
             made = with_choice(setting, lowered, fastest(lowered, (faster, self._in_slices(trial))))
         best = most_often([partial(self._in_flight, each) for each in made])
         if setting.objective is Objective.THROUGHPUT:

@@ -113,6 +113,20 @@ class ShareChoice:
     others: tuple[ShareRun, ...]
 
 
+@frozen(kw_only=True)
+class DivisionProof:
+    """A proof over all divisions that a search chooses from: so many, of which `asked` were replayed.
+    With `proven`, no expected run of one is shorter than `run` seconds by more than a nanosecond; else there
+    are more than the `most` that are gone through.
+    """
+
+    divisions: int
+    proven: bool
+    asked: int
+    run: float
+    most: int
+
+
 Division = Mapping[str, Cut]
 """The operators that are divided, by id."""
 

@@ -10,7 +10,7 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from target_arch.plan.costs_used import CostsUsed
-from target_arch.plan.division import Cut, Division, Share
+from target_arch.plan.division import Cut, Division, DivisionProof, Share
 from target_arch.plan.execution import Execution
 from target_arch.plan.frames import FramePipeline
 from target_arch.plan.kernels import Kernel
@@ -83,6 +83,8 @@ class Lowered:
     frames: FramePipeline | None = field(default=None, repr=False)
     whole: PartitionGraph | None = field(default=None, repr=False)
     """The placed model before operators of it were divided; None where none is."""
+    proof: DivisionProof | None = None
+    """About the expected runs of all divisions, where that was asked for."""
     program: Any = field(default=None, repr=False, eq=False)
 
     @property

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from target_arch.diagnostics import listed
 from target_arch.plan.costs_used import CostsUsed
-from target_arch.plan.division import ShareChoice
+from target_arch.plan.division import DivisionProof, ShareChoice
 from target_arch.plan.execution import Execution
 from target_arch.plan.kernels import Operand
 from target_arch.plan.lowered import Attempt
@@ -153,6 +153,17 @@ def simulated_run(
     placed = "" if facts is None else _placed(facts, value.makespan)
     origin = "" if costs is None else costs_used(costs)
     return f"{name}: {duration(value.makespan)}{within}{said}{placed}\n{origin}"
+
+
+def division_proof(proof: DivisionProof) -> str:
+    """A line: how good the best division is among all that the search chooses from."""
+    count, run = f"{proof.divisions:,}", duration(proof.run)
+    if not proof.proven:
+        said = f"at most {proof.most:,} are gone through, so nothing is proved"
+        return f"divisions: {count}, the shortest expected run found is {run}; {said}\n"
+    left = proof.divisions - proof.asked
+    said = f"{proof.asked:,} were replayed, and the bounds of {left:,} are no shorter"
+    return f"divisions: none of {count} has a shorter expected run than {run}: {said}\n"
 
 
 def interval(costs: CostsUsed) -> str:

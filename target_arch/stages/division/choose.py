@@ -9,8 +9,9 @@ from collections.abc import Iterable, Mapping
 
 from attrs import evolve
 
-from target_arch.plan.division import Division
+from target_arch.plan.division import UNDIVIDED, Division, DivisionProof
 from target_arch.plan.lowered import Lowered
+from target_arch.stages.division.exact import ExactDivision
 from target_arch.stages.division.graphs import DividedGraphs
 from target_arch.stages.division.search import LEAST, DivisionSearch, tries
 from target_arch.stages.division.shares import Divisible, divisible
@@ -20,26 +21,42 @@ LOWERED = 5
 """The most divisions of the search that are lowered."""
 
 
-def divided_where_faster(undivided: Lowered, graphs: DividedGraphs, lower: LowerGraph) -> Lowered:
-    """The lowering with the shortest run, which is the `undivided` one where no division is faster."""
+def divided_where_faster(
+    undivided: Lowered, graphs: DividedGraphs, lower: LowerGraph, *, exact: bool = False
+) -> Lowered:
+    """The lowering with the shortest run, which is the `undivided` one where no division is faster. With
+    `exact` it has what is proved about the expected runs of all divisions, the best of which is lowered, too.
+    """
     if undivided.execution is None:
         return undivided
     able = divisible(undivided.graph, graphs.setting.alignments, graphs.setting.soc)
     trials = DivisionTrials(graphs, able, lower)
     first = best = Tried(division={}, lowered=undivided)
-    for division in _searched(graphs, able)[:LOWERED]:
+    found, proof = _searched(graphs, able, exact=exact)
+    for division in found[:LOWERED]:
         best = min(best, trials.tried(division) or best, key=lambda each: each.makespan)
     best = trials.refined(best)
-    return undivided if best is first else trials.planned(best).lowered
+    chosen = undivided if best is first else trials.planned(best).lowered
+    return chosen if proof is None else evolve(chosen, proof=proof)
 
 
-def _searched(graphs: DividedGraphs, able: Mapping[str, Divisible]) -> list[Division]:
+def _searched(
+    graphs: DividedGraphs, able: Mapping[str, Divisible], *, exact: bool
+) -> tuple[list[Division], DivisionProof | None]:
+    """The divisions with short runs to expect, the shortest first, and with `exact` what is proved of all."""
     count = tries(len(graphs.base.model.operators))
     before = graphs.seconds({}) if able and count else None
     if before is None:
-        return []
+        return [], None
     search = DivisionSearch(graphs.setting.soc, able, graphs.seconds, before, before * LEAST, count)
-    return search.search()
+    found = search.search()
+    if not exact:
+        return found, None
+    best = found[0] if found else UNDIVIDED
+    every = ExactDivision(graphs.setting.soc, graphs.order, able, search.worth, graphs.seconds)
+    proof = every.proof((graphs.seconds(best) if found else None) or before, best)
+    shortest = [every.best] if every.best else []
+    return [*shortest, *(each for each in found if each != every.best)], proof
 
 
 def fastest(undivided: Lowered, ways: Iterable[Lowered | None]) -> Lowered:

@@ -47,7 +47,8 @@ class DivisionSearch:
     def __attrs_post_init__(self) -> None:
         able = self.able.values()
         worth = [each for each in able if each.most or each.seconds[each.instance] >= self.least]
-        self._worth = sorted(worth, key=lambda each: -each.seconds[each.instance])
+        self.worth = sorted(worth, key=lambda each: -each.seconds[each.instance])
+        """The operators that are divided, the one that takes longest first."""
 
     def search(self) -> list[Division]:
         """The divisions that are faster than the model undivided: in turn the fastest from each start, then
@@ -71,7 +72,7 @@ class DivisionSearch:
     def _improved(self, descent: "_Descent") -> bool:
         """Whether a pass over the operators made the run shorter."""
         before = descent.seconds
-        for each in self._worth:
+        for each in self.worth:
             for division in changed(descent.division, each, self.soc):
                 descent.attempt(division)
         return descent.seconds < before * (1 - GAIN)
@@ -91,7 +92,7 @@ class DivisionSearch:
         return each.spread(group, max(pieces // len(group), 1)) if len(group) > 1 else each.pieces(pieces)
 
     def _of(self, way: Callable[[Divisible], Cut | None]) -> dict[str, Cut]:
-        found = {each.operator.id: way(each) for each in self._worth}
+        found = {each.operator.id: way(each) for each in self.worth}
         return {id: cut for id, cut in found.items() if cut is not None}
 
 
