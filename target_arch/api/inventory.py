@@ -9,6 +9,7 @@ from target_arch.api.options import CompileOptions, Wish
 from target_arch.api.options import input_shapes as fixed_inputs
 from target_arch.registry import PlugIns
 from target_arch.relax.tvm_import import import_tvm
+from target_arch.stages.garbage_collector import gc_seldom
 
 if TYPE_CHECKING:
     from target_arch.relax.inventory import Inventory
@@ -37,5 +38,5 @@ def operators(
         input_shapes=input_shapes or {}, batch=batch, input_values=input_values or {}, begin=begin, end=end
     )
     plug_ins = PlugIns.discover(tuple(map(Path, backend_dirs)))
-    with model_file(model) as file:
+    with model_file(model) as file, gc_seldom():
         return inventory(file, fixed_inputs(options), plug_ins.operators.converter)

@@ -92,10 +92,11 @@ def read_graph(module: Any, arithmetic: Arithmetic, file: FileFacts | None = Non
     """The facts of a module's `main`, whose quantized operators follow `arithmetic`, and of its file."""
     file = file or FileFacts()
     function = module["main"]
-    bindings = [binding for block in function.body.blocks for binding in block.bindings]
-    bound = {binding.var: binding.value for binding in bindings}
-    outputs = _outputs(function, bound)
-    reads = _live_reads(bindings, outputs)
+    bound = {each.var: each.value for block in function.body.blocks for each in block.bindings}
+    parameters = tuple(function.params)
+    one = {var: var for var in (*parameters, *bound)}
+    outputs = tuple(one.get(var, var) for var in _outputs(function, bound))
+    reads = _live_reads(bound, one, outputs)
     live = tuple(reads)
     users: dict[Any, list[Any]] = {}
     constant: set[Any] = set()
@@ -121,12 +122,12 @@ def read_graph(module: Any, arithmetic: Arithmetic, file: FileFacts | None = Non
         constant=frozenset(constant),
         quantizations={
             var: file.quantizations[bound.get(var, var)]
-            for var in (*function.params, *live)
+            for var in (*parameters, *live)
             if bound.get(var, var) in file.quantizations
         },
         in_file={
             var: file.tensors[key]
-            for var in (*function.params, *live)
+            for var in (*parameters, *live)
             for key in (bound.get(var, var), var)
             if key in file.tensors
         },
@@ -160,11 +161,10 @@ def operator_name(value: Any) -> str:
     """The name of the Relax operator that a call applies, without `relax.`, or of the TIR function; empty for
     anything else.
     """
-    called = called_function(value)
-    if called is not None:
-        return str(called.name_hint).rstrip("0123456789")
-    operator = getattr(value, "op", None)
-    return str(getattr(operator, "name", "")).removeprefix("relax.")
+    name = _full_name(value)
+    if name == _CALL_OF_TIR:
+        return str(value.args[0].name_hint).rstrip("0123456789")
+    return name.removeprefix("relax.")
 
 
 def with_main(module: Any, main: Any) -> Any:
@@ -174,8 +174,15 @@ def with_main(module: Any, main: Any) -> Any:
 
 def called_function(value: Any) -> Any | None:
     """The variable of the TIR function that a `call_tir` calls; None for anything else."""
-    name = str(getattr(getattr(value, "op", None), "name", ""))
-    return value.args[0] if name == "relax.call_tir" else None
+    return value.args[0] if _full_name(value) == _CALL_OF_TIR else None
+
+
+_CALL_OF_TIR = "relax.call_tir"
+
+
+def _full_name(value: Any) -> str:
+    """The name of the operator that a call applies; empty for anything else."""
+    return str(getattr(getattr(value, "op", None), "name", ""))
 
 
 def _outputs(function: Any, bound: dict[Any, Any]) -> tuple[Any, ...]:
@@ -186,13 +193,18 @@ def _outputs(function: Any, bound: dict[Any, Any]) -> tuple[Any, ...]:
     return tuple(result.fields) if isinstance(result, relax.Tuple) else (result,)
 
 
-def _live_reads(bindings: list[Any], outputs: tuple[Any, ...]) -> dict[Any, tuple[Any, ...]]:
-    """The variables the outputs depend on, in program order, with those that each of them reads."""
+def _live_reads(
+    bound: Mapping[Any, Any], one: Mapping[Any, Any], outputs: tuple[Any, ...]
+) -> dict[Any, tuple[Any, ...]]:
+    """The variables the outputs depend on, in program order, with those that each of them reads.
+
+    Of each variable it has the object that is in `one`: others are equal to it, but TVM takes long to say so.
+    """
     needed = dict.fromkeys(outputs)
     found = []
-    for binding in reversed(bindings):
-        if binding.var in needed:
-            reads = dict.fromkeys(variables_of(binding.value))
-            found.append((binding.var, tuple(reads)))
+    for var, value in reversed(bound.items()):
+        if var in needed:
+            reads = dict.fromkeys(one.get(read, read) for read in variables_of(value))
+            found.append((var, tuple(reads)))
             needed.update(reads)
     return dict(reversed(found))
