@@ -5,12 +5,15 @@
 Plants K faults, of every kind in turn, into each of N random right plans from number P on. These are steps
 (by default): of small graphs with tiles, states, reshapes and concatenations, and of random models compiled
 for random chips; residents: of small graphs whose constants stay where `init` has copied them; frames: tables
-of frames in flight; division: random networks whose operators are in slices.
+of frames in flight; division: random networks whose operators are in slices; models: two or three graphs on
+one chip, in turn, side by side or as tasks whose jobs come between the steps of others; tables: slots of
+time-triggered workloads.
 
 The checker finds a fault, or the steps are executed on memories of bytes with several timings, a table for
-frames with and without gaps, and a divided model by the oracle; what is left is compared with that of the
-right plan: the fault is harmless, or accepted and wrong. Prints how many of each kind became what, and each
-that was accepted and wrong or ended in an exception. Exit code 1 where there was one.
+frames with and without gaps, a divided model by the oracle, several models in memories of all, and slots by a
+clock; what is left is compared with that of the right plan: the fault is harmless, or accepted and wrong.
+Prints how many of each kind became what, and each that was accepted and wrong or ended in an exception. Exit
+code 1 where there was one.
 """
 
 import argparse

@@ -11,7 +11,9 @@ from attrs import field, frozen
 from tests.plan_faults.division import division
 from tests.plan_faults.execution import NoRun
 from tests.plan_faults.frames import frames
+from tests.plan_faults.models import models
 from tests.plan_faults.plans import plan, plan_with_residents
+from tests.plan_faults.tables import tables
 
 
 class Subject(Protocol):
@@ -39,6 +41,8 @@ SUBJECTS: Mapping[str, Callable[[int], Subject | None]] = {
     "residents": plan_with_residents,
     "frames": frames,
     "division": division,
+    "models": models,
+    "tables": tables,
 }
 """By number; None where there is none of that number."""
 

@@ -6,7 +6,7 @@ bytes that both have. Asynchronous steps happen when they are started, or when t
 hold anything at first; `init` fills constants, first values of states and residents in.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from random import Random
 
@@ -40,15 +40,21 @@ def timings(seed: int) -> tuple[Callable[[], bool], ...]:
 
 
 class Chip:
-    """Memories of bytes, with the constants and states of a bundle that `init` has put there."""
+    """Memories of bytes, with the constants and states of a bundle that `init` has put there: its own, or
+    `memory`, of which others may have bytes, too.
+    """
 
-    def __init__(self, result: Lowered, late: Callable[[], bool], seed: int) -> None:
+    def __init__(
+        self,
+        result: Lowered,
+        late: Callable[[], bool],
+        seed: int,
+        memory: Mapping[Arena, bytearray | memoryview] | None = None,
+    ) -> None:
         self._result, self._late, self._seed = result, late, seed
         self._random = Random(seed)
         self._buffers = {buffer.name: buffer for buffer in result.steps.buffers}
-        self._memory = {
-            arena: bytearray(self._random.randbytes(size)) for arena, size in self._sizes().items()
-        }
+        self._memory = memory if memory is not None else self._own_memory()
         self._pending: list[tuple[Event, Copy | Dispatch]] = []
         self._tensors = {**result.graph.model.tensors, **_packed(result.kernels.values())}
         self._begin()
@@ -60,13 +66,19 @@ class Chip:
     def run(self, number: int) -> list[bytes]:
         """The outputs of a run with the inputs of that number."""
         self.inputs(number, self._result.steps.inputs)
+        for _ in self.course():
+            pass
+        return self.outputs(self._result.steps.outputs)
+
+    def course(self) -> Iterator[None]:
+        """The steps of a run, between any two of which others may use the memories."""
         for step in self._result.steps.steps:
             if isinstance(step, Wait):
                 self.wait(step.event)
             elif isinstance(step, Copy | Dispatch):
                 self.start(step)
+            yield
         self.settle()
-        return self.outputs(self._result.steps.outputs)
 
     def inputs(self, number: int, pairs: Sequence[tuple[str, str]]) -> None:
         """The caller puts its inputs, in the model's order, where the bundle says."""
@@ -102,12 +114,12 @@ class Chip:
         """Everything that was started happens."""
         self._finish(lambda event: True)
 
-    def _sizes(self) -> Mapping[Arena, int]:
+    def _own_memory(self) -> Mapping[Arena, bytearray]:
         sizes: dict[Arena, int] = {}
         for buffer in self._result.steps.buffers:
             end = self._result.plan.offsets[buffer.name] + buffer.bytes
             sizes[buffer.arena] = max(end, sizes.get(buffer.arena, 0))
-        return sizes
+        return {arena: bytearray(self._random.randbytes(size)) for arena, size in sizes.items()}
 
     def _begin(self) -> None:
         """Constants are there, and the first values of states."""

@@ -202,7 +202,7 @@ def _live_reads(
     """
     needed = dict.fromkeys(outputs)
     found = []
-    for var, value in reversed(bound.items()):
+    for var, value in reversed(list(bound.items())):
         if var in needed:
             reads = dict.fromkeys(one.get(read, read) for read in variables_of(value))
             found.append((var, tuple(reads)))

@@ -5,17 +5,39 @@ from collections.abc import Iterator, Sequence
 from target_arch.diagnostics import Diagnostic
 from target_arch.plan.workloads.answers import TimeTable
 from target_arch.plan.workloads.tasks import TaskStep, TaskWait, TimedTask
+from target_arch.plan.workloads.workload import Timing
 from target_arch.stages.errors import CheckError
 
 
 def check_table(tasks: Sequence[TimedTask], table: TimeTable) -> None:
-    """Raises CheckError with every fault: two slots at once, a slot that is too short for its steps, steps
-    that are left out or come before those before them, a job that begins before it is released, ends after
-    its deadline or the hyperperiod, or that is not there.
+    """Raises CheckError with every fault: a hyperperiod that is not one of all tasks, a slot of no job, two
+    slots at once, a slot that is too short for its steps, steps that are left out or come before those before
+    them, a job that begins before it is released, ends after its deadline or the hyperperiod, or that is not
+    there.
     """
-    faults = [*_apart(table), *_long_enough(tasks, table), *_whole_jobs(tasks, table)]
+    faults = [*_periods(tasks, table)] or [*_known(tasks, table)]
+    faults = faults or [*_apart(table), *_long_enough(tasks, table), *_whole_jobs(tasks, table)]
     if faults:
         raise CheckError(tuple(faults))
+
+
+def _periods(tasks: Sequence[TimedTask], table: TimeTable) -> Iterator[Diagnostic]:
+    for task in tasks:
+        if table.hyperperiod <= 0 or table.hyperperiod % task.timing.period:
+            said = f"the table of {table.hyperperiod / 1e12:.9g} s does not come again with its period"
+            yield Diagnostic(rule="bad-table", place=f"model {task.name}", message=said)
+
+
+def _known(tasks: Sequence[TimedTask], table: TimeTable) -> Iterator[Diagnostic]:
+    """Slots of jobs that are not due in the hyperperiod."""
+    for number, slot in enumerate(table.slots):
+        timing = tasks[slot.task].timing if 0 <= slot.task < len(tasks) else None
+        if timing is None or slot.due not in _due(timing, table):
+            yield _fault(number, "is of a job that is not there")
+
+
+def _due(timing: Timing, table: TimeTable) -> range:
+    return range(timing.offset, timing.offset + table.hyperperiod, timing.period)
 
 
 def _apart(table: TimeTable) -> Iterator[Diagnostic]:
@@ -58,7 +80,7 @@ def _takes(steps: Sequence[TaskStep], before: dict[str, int]) -> int:
 def _whole_jobs(tasks: Sequence[TimedTask], table: TimeTable) -> Iterator[Diagnostic]:
     for number, task in enumerate(tasks):
         timing = task.timing
-        for due in range(timing.offset, timing.offset + table.hyperperiod, timing.period):
+        for due in _due(timing, table):
             own = [
                 (at, slot) for at, slot in enumerate(table.slots) if (slot.task, slot.due) == (number, due)
             ]

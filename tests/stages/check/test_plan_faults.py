@@ -11,6 +11,7 @@ from tests.plan_faults.campaign import SUBJECTS, Verdict, planted
 from tests.plan_faults.execution import outcomes
 from tests.plan_faults.faults import FAULTS, recounted
 from tests.plan_faults.frames import frames
+from tests.plan_faults.models import models
 from tests.plan_faults.plans import plan
 from tests.stages.check.meaning.two import ALONE, EDGE, operands
 
@@ -37,6 +38,8 @@ def test_nothing_wrong_is_accepted_of_every_kind() -> None:
         ("division", 1),
         ("division", 2),
         ("residents", 8),
+        ("tables", 3),
+        pytest.param("models", 6, marks=pytest.mark.slow),
         pytest.param("frames", 26, marks=pytest.mark.slow),
     ],
 )
@@ -55,6 +58,14 @@ def test_frames_leave_what_runs_one_by_one_do() -> None:
     with_all, with_gaps = right.outcomes(right.right, 1)
     assert with_all == [one_by_one] * len(with_all)
     assert with_gaps == [with_gaps[0]] * len(with_gaps)
+
+
+@pytest.mark.parametrize("number", [0, 1, 3])
+def test_models_together_leave_what_each_leaves_alone(number: int) -> None:
+    """In turn, side by side, and as tasks whose jobs come between the steps of others."""
+    right = models(number)
+    assert right is not None
+    assert right.outcomes(right.right, 1) == right.alone(1)
 
 
 def test_runs_of_a_right_plan_are_the_same_whatever_the_timing() -> None:

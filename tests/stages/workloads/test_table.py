@@ -158,9 +158,26 @@ def test_a_slot_may_touch_what_limits_it() -> None:
     assert said([slot(0, 61)], deadline=60) == late
     assert said([slot(47, 100)]) == ""
     assert said([slot(30, 90, due=20)], offset=20) == ""
-    later = [slot(30, 90, due=20), slot(0, 20, due=120)]
-    assert said(later, offset=20) == (
-        "slot 1: error: begins before the slot before it has ended [bad-table]\n\n" + f"slot 1: {SHORT}"
+    again = [slot(30, 90, past=9, due=20), slot(89, 95, 9, due=20)]
+    assert said(again, offset=20) == "slot 1: error: begins before the slot before it has ended [bad-table]"
+
+
+@pytest.mark.parametrize("unknown", [{"due": 120}, {"due": 21}, {"due": -80}, {"task": 1}, {"task": -1}])
+def test_a_slot_of_no_job(unknown: dict[str, int]) -> None:
+    """The runtime would begin a job that is not due, or none."""
+    slots = [slot(30, 83, due=20), evolve(slot(83, 99, 9, due=20), **unknown)]
+    assert said(slots, offset=20) == "slot 1: error: is of a job that is not there [bad-table]"
+
+
+@pytest.mark.parametrize("hyperperiod", [-100, 60, 99, 150])
+def test_a_hyperperiod_that_is_not_one_of_the_task(hyperperiod: int) -> None:
+    steps = (TaskWork(takes=9),)
+    tasks = [TimedTask(name="m", timing=Timing(period=100, deadline=100), steps=steps)]
+    with pytest.raises(DiagnosticError) as caught:
+        check_table(tasks, TimeTable(hyperperiod=hyperperiod, slots=(slot(0, 9, past=1),)))
+    whole = f"{hyperperiod / 1e12:.9g} s"
+    assert str(caught.value) == (
+        f"model m: error: the table of {whole} does not come again with its period [bad-table]"
     )
 
 

@@ -9,6 +9,7 @@ from target_arch.plan.model import Model
 from target_arch.plan.partitions import PartitionGraph
 from target_arch.plan.steps import Copy, Dispatch, Fill, StepOrder
 from target_arch.stages.check.meaning.division import division_faults
+from target_arch.stages.check.meaning.ends import ends_faults
 from target_arch.stages.check.meaning.kernels import Meaning
 from target_arch.stages.check.meaning.model import ModelRules
 from target_arch.stages.check.meaning.steps import StepReplay
@@ -25,6 +26,9 @@ def check_meaning(
     not what the kernels say: inputs, constants, operands, calls, outputs and next states that are others. The
     faults are those of the kernels, or of the first step that has any: what follows is computed from them.
     """
+    unknown = tuple(ends_faults(graph.model, kernels))
+    if unknown:
+        raise CheckError(unknown)
     meaning = Meaning(graph, kernels)
     faults = tuple(ModelRules(graph, meaning).faults()) or _first(steps, StepReplay(steps, plan, meaning))
     if faults:

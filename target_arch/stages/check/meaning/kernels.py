@@ -10,7 +10,7 @@ from attrs import frozen
 from target_arch.plan.kernels import TENSOR_ALIGNMENT, Call, Kernel, LocalBuffer, Move, Operand, Slice
 from target_arch.plan.model import Model, Tensor
 from target_arch.plan.partitions import PartitionGraph
-from target_arch.stages.check.meaning.numbers import ByteNumbers, Content, Runs, one_run
+from target_arch.stages.check.meaning.numbers import ByteNumbers, Content, Runs, count_of, one_run
 
 
 @frozen(kw_only=True, eq=False)
@@ -112,7 +112,9 @@ class Meaning:
     def _called(
         self, call: Call, local: Mapping[str, Content], buffers: Mapping[str, LocalBuffer]
     ) -> MeantCall:
-        """All operands are read before one is written."""
+        """All operands are read before one is written. What copies has a result of its own where it does not
+        write as many bytes as it reads.
+        """
         parts = [
             operand.touched((buffers.get(operand.of) or self._tensors[operand.of]).bytes)
             for operand in call.operands
@@ -127,7 +129,8 @@ class Meaning:
         for operand, part, content, runs in zip(call.operands, parts, contents, read, strict=True):
             written = None
             if operand.access.writes:
-                written = self._result(call, part) if copied is None else copied
+                whole = copied is not None and count_of(copied) == part.bytes
+                written = copied if copied is not None and whole else self._result(call, part)
                 content.write(part, written)
                 if operand.of not in local:
                     self._name(operand.of, written)

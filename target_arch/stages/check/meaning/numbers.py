@@ -102,6 +102,11 @@ def one_run(first: int, count: int) -> Runs:
     return np.array(((first,), (count,)), dtype=np.int64)
 
 
+def count_of(runs: Runs) -> int:
+    """How many numbers these are."""
+    return int(runs[1].sum())
+
+
 def same(one: Runs, other: Runs) -> bool:
     """True where both are the same numbers in the same order."""
     return bool(np.array_equal(one, other))
