@@ -1,5 +1,6 @@
 /* Frames in flight with inputs and outputs in memory of the caller, which is allocated for each frame and freed when its
  * result was taken: a sanitizer sees who touches it later. Prints a line per test that fails. */
+#define _POSIX_C_SOURCE 200112L
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,7 +98,7 @@ static int stream(uint32_t failed, ta_status status)
             drop(got++);
         }
     }
-    CHECK(lost == failed && most > 2);
+    CHECK(lost == failed && most > 1);
     return 1;
 }
 

@@ -113,7 +113,7 @@ def check_program(source: Path, folder: Path, cc: str, *more: str) -> None:
     """The program of a bundle finds no failure."""
     program = folder.parent / "program"
     sources = sorted(str(path) for path in folder.rglob("*.c") if path.stem not in ("runner", "selftest"))
-    flags = f"-std=c99 -D_POSIX_C_SOURCE=200112L -pedantic -Wall -Wextra -Werror -O1 {PORTABLE}".split()
+    flags = f"-std=c99 -pedantic -Wall -Wextra -Werror -O1 {PORTABLE}".split()
     paths = (f"-I{folder}/include", f"-I{folder}/runtime", str(source), *sources, "-o", str(program))
     typed = f"-DDIGITS_TYPE={element_type(folder)}"
     subprocess.run((cc, *flags, *more, typed, "-pthread", *paths, "-lm"), check=True)
