@@ -2,8 +2,8 @@
  * 1x1. Written in the operations of a layout (`s8_pairs.h` is one), which is included before.
  *
  * Windows are gathered into a panel of TA_S8_ROWS rows, pixels outside the image as `pad`, so that the tile has
- * no condition; a window of more than TA_S8_PANEL values, or TA_S8_ALONE of the only pixel, is gathered in chunks,
- * once for each TA_S8_OUTPUTS outputs. Weights that would not stay in a cache are used for all pixels before the next ones.
+ * no condition; a window of more than TA_S8_PANEL values is gathered in chunks, once for each TA_S8_OUTPUTS
+ * outputs. Weights that would not stay in a cache are used for all pixels before the next ones.
  */
 #ifndef TA_KERNELS_S8_CONV2D_H
 #define TA_KERNELS_S8_CONV2D_H
@@ -12,10 +12,6 @@
 #include <string.h>
 
 #include "kernels/s8_end.h"
-
-#ifndef TA_S8_ALONE
-#define TA_S8_ALONE TA_S8_PANEL
-#endif
 
 typedef struct {
     int32_t batch, height, width, channels; /* of the image */
@@ -278,18 +274,17 @@ static inline void ta_s8_conv2d_outputs(const ta_s8_conv2d *conv, const ta_s8_en
     ta_s8_cell panel[TA_S8_ROWS * TA_S8_PANEL + TA_S8_MORE];
     int32_t sums[TA_S8_ROWS * TA_S8_OUTPUTS] TA_VECTORS;
     const int32_t depth = conv->depth, pixels = conv->batch * conv->out_height * conv->out_width;
-    const int32_t most = pixels == 1 ? TA_S8_ALONE : TA_S8_PANEL;
     ta_s8_pixel pixel = {0, 0, 0};
     for (int32_t first = 0; first < pixels; first += TA_S8_ROWS) {
         const int32_t rows = pixels - first < TA_S8_ROWS ? pixels - first : TA_S8_ROWS;
-        if (depth <= most) {
+        if (depth <= TA_S8_PANEL) {
             ta_s8_gather(conv, panel, x, pixel, rows, 0, depth);
         }
         for (int32_t n = begin; n < stop; n += TA_S8_OUTPUTS) {
             const int32_t count = stop - n < TA_S8_OUTPUTS ? stop - n : TA_S8_OUTPUTS;
-            for (int32_t k = 0; k < depth; k += most) {
-                const int32_t some = depth - k < most ? depth - k : most;
-                if (depth > most) {
+            for (int32_t k = 0; k < depth; k += TA_S8_PANEL) {
+                const int32_t some = depth - k < TA_S8_PANEL ? depth - k : TA_S8_PANEL;
+                if (depth > TA_S8_PANEL) {
                     ta_s8_gather(conv, panel, x, pixel, rows, k, k + some);
                 }
                 ta_s8_tile(rows, sums, k ? sums : bias + n, k ? TA_S8_OUTPUTS : 0, panel, some,

@@ -11,7 +11,6 @@
  *   TA_S8_ROWS     rows (pixels) that one call of the tile sums
  *   TA_S8_OUTPUTS  outputs that one call of the tile sums, a multiple of TA_S8_BLOCK
  *   TA_S8_PANEL    k that a panel holds of each row, a multiple of TA_S8_DEPTH
- *   TA_S8_ALONE    the same where there is one row; where it is not defined, as many
  *   TA_S8_RESIDENT bytes of packed weights that are used for all rows before the next ones are looked at
  *   TA_S8_MORE     cells behind a panel, which may be overwritten
  *   ta_s8_cell     what a panel holds of a value

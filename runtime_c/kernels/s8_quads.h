@@ -21,7 +21,6 @@
 #define TA_S8_ROWS 3
 #define TA_S8_OUTPUTS 16
 #define TA_S8_PANEL 72
-#define TA_S8_ALONE (TA_S8_ROWS * TA_S8_PANEL)
 #define TA_S8_MORE 0
 #define TA_S8_RESIDENT 16384
 
