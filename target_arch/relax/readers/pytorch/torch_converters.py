@@ -20,7 +20,6 @@ from target_arch.plan.model import DTYPE_BYTES
 from target_arch.relax.ir.graph import dtype_of, shape_of
 from target_arch.relax.readers.attempts import Attempts, zeros
 from target_arch.relax.readers.foreign import results_of
-from target_arch.relax.readers.pytorch.torch_counted import CountedTensors
 from target_arch.relax.readers.pytorch.torch_numbers import KnownValues, lifted
 from target_arch.relax.readers.pytorch.torch_operators import (
     arithmetic,
@@ -36,6 +35,7 @@ from target_arch.relax.readers.pytorch.torch_operators import (
 )
 from target_arch.relax.readers.pytorch.torch_operators.call import Convert, TorchCall, dtype_name
 from target_arch.relax.readers.pytorch.torch_operators.counted import counted_values, filled
+from target_arch.relax.readers.pytorch.torch_operators.counts import CountedTensors
 from target_arch.relax.readers.pytorch.torch_operators.promotion import promoted
 from target_arch.relax.readers.pytorch.torch_quantized import quantized_converters
 from target_arch.relax.readers.unsupported import Unsupported, unsupported

@@ -18,10 +18,10 @@ from target_arch.relax.operators.states import StatePair
 from target_arch.relax.quiet import quiet
 from target_arch.relax.readers.frontend import imported, translated
 from target_arch.relax.readers.pytorch.pt2_archive import NoProgram, Unsafe, loaded, plain_archive
-from target_arch.relax.readers.pytorch.torch_counted import CountedTensors, counted_tensors
 from target_arch.relax.readers.pytorch.torch_cut import cut_program
 from target_arch.relax.readers.pytorch.torch_decomposed import decomposed
 from target_arch.relax.readers.pytorch.torch_indices import count_from_start
+from target_arch.relax.readers.pytorch.torch_operators.counts import CountedTensors, counted_tensors
 from target_arch.relax.readers.pytorch.torch_shapes import with_input_shapes
 from target_arch.relax.readers.pytorch.torch_signature import keep_tensors, tensor_outputs
 from target_arch.relax.readers.pytorch.torch_states import HeldBuffer, held_buffers

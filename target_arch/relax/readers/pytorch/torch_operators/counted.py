@@ -11,8 +11,8 @@ import numpy as np
 from tvm import relax
 
 from target_arch.relax.ir.graph import dtype_of, shape_of
-from target_arch.relax.readers.pytorch.torch_counted import MEANS, CountedTensor
 from target_arch.relax.readers.pytorch.torch_operators.call import Convert, TorchCall
+from target_arch.relax.readers.pytorch.torch_operators.counts import MEANS, CountedTensor
 from target_arch.relax.site import NotConverted, constant
 
 
