@@ -191,6 +191,19 @@ def test_memory_that_is_lent_for_another_frame(lent: Right) -> None:
     assert "input-written" in lent.rules(lent.with_steps(written))
 
 
+def test_parts_of_a_result_in_memory_that_is_lent(tmp_path: Path) -> None:
+    """Operators whose results are parts of an output write where only the lending was before."""
+    nodes = [
+        helper.make_node("Relu", ["x"], ["a"]),
+        helper.make_node("Neg", ["x"], ["b"]),
+        helper.make_node("Concat", ["a", "b"], ["y"], axis=1),
+    ]
+    path = save(onnx_model(nodes, {"x": (1, 16)}, {"y": (1, 32)}), tmp_path / "parts.onnx")
+    soc = read_soc("zynq_edge")
+    made = compile_model(CompileRequest(model_path=path, soc=soc, frames=2, io=IoOwner.CALLER))
+    assert any(buffer.aliases for buffer in Right(made=made).pipeline.order.buffers if buffer.caller)
+
+
 def test_a_table_too_short_for_what_is_lent(lent: Right, monkeypatch: pytest.MonkeyPatch) -> None:
     """With one round less, memory of a frame is lent again before its result was taken."""
     monkeypatch.setattr(table, "rounds_needed", lambda one: lent.pipeline.rounds - 1)

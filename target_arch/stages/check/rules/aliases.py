@@ -18,6 +18,10 @@ from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.plan.steps import Copy, Dispatch
 
 
+LEND = ("caller", "lend")
+"""Partition and operator of the step by which the caller lends memory: no result is in it yet."""
+
+
 @frozen(kw_only=True)
 class EqualBytes:
     """A fact of the model: the bytes of `whole` from `offset` on are those of `tensor`."""
@@ -83,6 +87,8 @@ class Holders:
         if part.of not in self._owners:
             return None
         who = (step.partition, step.operator if isinstance(step, Dispatch) else "")
+        if who == LEND:
+            return None
         number = self._writers.setdefault(who, len(self._writers) + 1)
         rows = part.offset + np.arange(part.rows) * part.stride
         places = (rows[:, None] + np.arange(part.row_bytes)).ravel()

@@ -15,6 +15,7 @@ from target_arch.plan.frames import FramePipeline
 from target_arch.plan.kernels import Access, Operand
 from target_arch.plan.memory import Buffer, BufferKind, MemoryPlan
 from target_arch.plan.steps import Copy, Dispatch, Event, Step, StepOrder, Wait
+from target_arch.stages.check.rules.aliases import LEND
 from target_arch.stages.check.rules.faults import Fault
 
 
@@ -99,18 +100,18 @@ class _Execution:
         memory of its outputs.
         """
         if self._there(frame):
-            self._by_caller(frame, "submit", self._submits(frame), Access.WRITE)
+            order = self._pipeline.order
+            self._by_caller(frame, "submit", self._of_frame(order.inputs, frame), Access.WRITE)
+            self._by_caller(frame, LEND[1], self._lent_outputs(frame), Access.WRITE)
 
     def _submitted(self, frame: int) -> None:
         """At the end of the round they are written, and nothing has been there since it began."""
         if self._there(frame):
-            self._by_caller(frame, "submit", self._submits(frame), Access.READ)
+            names = self._of_frame(self._pipeline.order.inputs, frame) + self._lent_outputs(frame)
+            self._by_caller(frame, "submit", names, Access.READ)
 
-    def _submits(self, frame: int) -> list[str]:
-        """The buffers that the caller has until the frame is started."""
-        order = self._pipeline.order
-        outputs = [name for name in self._of_frame(order.outputs, frame) if name in self._lent]
-        return [*self._of_frame(order.inputs, frame), *outputs]
+    def _lent_outputs(self, frame: int) -> list[str]:
+        return [name for name in self._of_frame(self._pipeline.order.outputs, frame) if name in self._lent]
 
     def _collect(self, frame: int) -> None:
         """The caller has read the outputs of a frame, and has its memory back."""
@@ -137,7 +138,7 @@ class _Execution:
         operands = tuple(Operand(of=self._named(name, frame), access=access) for name in names)
         if operands:
             step = Dispatch(
-                partition="caller", operator=what, instance=self._host, function=what, operands=operands
+                partition=LEND[0], operator=what, instance=self._host, function=what, operands=operands
             )
             self._out.append(FrameStep(step=step, frame=frame, number=None))
 
