@@ -17,7 +17,6 @@ from target_arch.plan.operators.facts import Aliasing
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.plan.steps import Copy, Dispatch
 
-
 LEND = ("caller", "lend")
 """Partition and operator of the step by which the caller lends memory: no result is in it yet."""
 
