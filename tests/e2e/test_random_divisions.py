@@ -28,7 +28,10 @@ class RandomDivision:
         self._draw = np.random.default_rng(seed)
         self.divided = 0
 
-    def __call__(self, undivided: Lowered, graphs: DividedGraphs, lower: LowerGraph) -> Lowered:
+    def __call__(
+        self, undivided: Lowered, graphs: DividedGraphs, lower: LowerGraph, *, exact: bool
+    ) -> Lowered:
+        assert not exact
         able = divisible(undivided.graph, graphs.setting.alignments, graphs.setting.soc)
         for _ in range(3):
             graph = graphs.graph(self._division(able))
