@@ -6,6 +6,7 @@ The text is parsed by `toml_file.py`, its values by `build.py`, relations betwee
 """
 
 from collections.abc import Iterable
+from os.path import isfile
 from pathlib import Path as File
 
 from attrs import evolve
@@ -108,6 +109,6 @@ def _located(path_or_name: str | File) -> tuple[File, str]:
 def _read(path: File, shown: str) -> str:
     names = (*shipped_socs(), *shipped_chips())
     hint = name_hint(File(shown).stem, names, "give the path of a file or one of the shipped")
-    if File(f"{path}.toml").is_file():
+    if isfile(f"{path}.toml"):  # False where such a name is too long for the system
         hint = f"did you mean `{shown}.toml`?"
     return read_text(path, shown, SOC_FILE, hint, "name the model first, and the SoC after it")

@@ -4,7 +4,7 @@ import io
 from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zipfile import is_zipfile
 
 from attrs import evolve
@@ -21,11 +21,13 @@ from target_arch.relax.readers.pytorch.pt2_archive import NoProgram, Unsafe, loa
 from target_arch.relax.readers.pytorch.torch_cut import cut_program
 from target_arch.relax.readers.pytorch.torch_decomposed import decomposed
 from target_arch.relax.readers.pytorch.torch_indices import count_from_start
-from target_arch.relax.readers.pytorch.torch_operators.counts import CountedTensors, counted_tensors
 from target_arch.relax.readers.pytorch.torch_shapes import with_input_shapes
 from target_arch.relax.readers.pytorch.torch_signature import keep_tensors, tensor_outputs
 from target_arch.relax.readers.pytorch.torch_states import HeldBuffer, held_buffers
 from target_arch.relax.readers.source import Imported
+
+if TYPE_CHECKING:
+    from target_arch.relax.readers.pytorch.torch_operators.counts import CountedTensors
 
 
 def read_torch(path: Path, data: bytes, shapes: InputShapes, foreign: Foreign) -> Imported:
@@ -37,7 +39,7 @@ def read_torch(path: Path, data: bytes, shapes: InputShapes, foreign: Foreign) -
     in_file: dict[Any, str] = {}
     core = translated(path, lambda: _core(path, program, shapes))
     results = tensor_outputs(core if shapes.cut else program)
-    counted = translated(path, lambda: counted_tensors(core, tensor_outputs(core)))
+    counted = translated(path, lambda: _counted(core))
     module, held = translated(path, lambda: _module(path, core, counted, in_file, foreign))
     named = {each.count: results[each.output] for each in reversed(counted.bounded)}
     outputs = (*results, *(f"{named[number]}_count" for number in sorted(named)))
@@ -120,8 +122,14 @@ def _core(path: Path, program: Any, wanted: InputShapes) -> Any:
 _SHOWN = "that is PyTorch's own failure: `run_decompositions()` of the program shows it whole"
 
 
+def _counted(core: Any) -> "CountedTensors":
+    from target_arch.relax.readers.pytorch.torch_operators.counts import counted_tensors
+
+    return counted_tensors(core, tensor_outputs(core))
+
+
 def _module(
-    path: Path, core: Any, counted: CountedTensors, in_file: dict[Any, str], foreign: Foreign
+    path: Path, core: Any, counted: "CountedTensors", in_file: dict[Any, str], foreign: Foreign
 ) -> tuple[Any, tuple[HeldBuffer, ...]]:
     """A program in core operators as Relax, and the buffers that became its inputs. `in_file` receives the
     names of its nodes by the expressions they became.
