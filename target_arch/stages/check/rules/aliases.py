@@ -17,7 +17,7 @@ from target_arch.plan.operators.facts import Aliasing
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.plan.steps import Copy, Dispatch
 
-LEND = ("caller", "lend")
+CALLER, LEND = "caller", "lend"
 """Partition and operator of the step by which the caller lends memory: no result is in it yet."""
 
 
@@ -86,7 +86,7 @@ class Holders:
         if part.of not in self._owners:
             return None
         who = (step.partition, step.operator if isinstance(step, Dispatch) else "")
-        if who == LEND:
+        if who == (CALLER, LEND):
             return None
         number = self._writers.setdefault(who, len(self._writers) + 1)
         rows = part.offset + np.arange(part.rows) * part.stride

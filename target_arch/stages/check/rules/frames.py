@@ -15,7 +15,7 @@ from target_arch.plan.frames import FramePipeline
 from target_arch.plan.kernels import Access, Operand
 from target_arch.plan.memory import Buffer, BufferKind, MemoryPlan
 from target_arch.plan.steps import Copy, Dispatch, Event, Step, StepOrder, Wait
-from target_arch.stages.check.rules.aliases import LEND
+from target_arch.stages.check.rules.aliases import CALLER, LEND
 from target_arch.stages.check.rules.faults import Fault
 
 
@@ -102,23 +102,23 @@ class _Execution:
         if self._there(frame):
             order = self._pipeline.order
             self._by_caller(frame, "submit", self._of_frame(order.inputs, frame), Access.WRITE)
-            self._by_caller(frame, LEND[1], self._lent_outputs(frame), Access.WRITE)
+            self._by_caller(frame, LEND, self._lent_of(order.outputs, frame), Access.WRITE)
 
     def _submitted(self, frame: int) -> None:
         """At the end of the round they are written, and nothing has been there since it began."""
         if self._there(frame):
-            names = self._of_frame(self._pipeline.order.inputs, frame) + self._lent_outputs(frame)
+            order = self._pipeline.order
+            names = [*self._of_frame(order.inputs, frame), *self._lent_of(order.outputs, frame)]
             self._by_caller(frame, "submit", names, Access.READ)
 
-    def _lent_outputs(self, frame: int) -> list[str]:
-        return [name for name in self._of_frame(self._pipeline.order.outputs, frame) if name in self._lent]
+    def _lent_of(self, pairs: tuple[tuple[str, str], ...], frame: int) -> list[str]:
+        return [name for name in self._of_frame(pairs, frame) if name in self._lent]
 
     def _collect(self, frame: int) -> None:
         """The caller has read the outputs of a frame, and has its memory back."""
         if self._there(frame):
             order = self._pipeline.order
-            inputs = [name for name in self._of_frame(order.inputs, frame) if name in self._lent]
-            names = [*inputs, *self._of_frame(order.outputs, frame)]
+            names = [*self._lent_of(order.inputs, frame), *self._of_frame(order.outputs, frame)]
             self._by_caller(frame, "result", names, Access.READ)
 
     def _end(self, frame: int) -> None:
@@ -138,7 +138,7 @@ class _Execution:
         operands = tuple(Operand(of=self._named(name, frame), access=access) for name in names)
         if operands:
             step = Dispatch(
-                partition=LEND[0], operator=what, instance=self._host, function=what, operands=operands
+                partition=CALLER, operator=what, instance=self._host, function=what, operands=operands
             )
             self._out.append(FrameStep(step=step, frame=frame, number=None))
 
