@@ -329,6 +329,14 @@ STEPS: dict[str, tuple[Case, list[str]]] = {
         case([C, R, held("s", 8, kind="resident")], fill("r", "s"), fill("c", "r")),
         ["0: read-before-write"],
     ),
+    "a resident from the bytes in front of it": (
+        case([C, R16], fill("c", part("r", 0)), fill(part("r", 0), part("r", 8))),
+        [],
+    ),
+    "a resident from bytes of which one is its first": (
+        case([C, R16], fill("c", part("r", 0)), fill(part("r", 0), part("r", 7))),
+        ["1: overlaps-itself", "1: wrong-fill"],
+    ),
     "a resident that a copy writes": (
         case([C, R, X], fill("c", "r"), copy("x", "r")),
         ["1: resident-written"],
