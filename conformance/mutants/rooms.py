@@ -47,6 +47,8 @@ ROOMS = {
             "tests/stages/check/rules/test_states.py",
             "tests/stages/check/rules/test_caller.py",
             "tests/stages/check/rules/test_itself.py",
+            "tests/stages/check/rules/test_touches.py",
+            "tests/stages/check/rules/test_turns.py",
             "tests/stages/check/test_messages.py",
             "tests/stages/check/test_waiting.py",
             "tests/stages/check/meaning/test_ends.py",
