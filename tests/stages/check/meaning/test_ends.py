@@ -34,6 +34,10 @@ def test_an_operand_that_is_not_there(changes: dict[str, object], message: str) 
     assert said(kernel(ALONE, "a", _operand(**changes))) == [expected]
 
 
+def test_an_operand_of_one_byte_is_there() -> None:
+    assert not any("within" in fault for fault in said(kernel(ALONE, "a", _operand(bytes=1))))
+
+
 def test_a_move_to_fewer_bytes() -> None:
     """The first 511 bytes of what is moved elsewhere."""
 

@@ -359,6 +359,7 @@ STEPS: dict[str, tuple[Case, list[str]]] = {
         ["overlap"],
     ),
     "a fill beyond the end": (case([C, R], fill("c", part("r", 1))), ["0: out-of-bounds"]),
+    "a fill from nowhere": (case([R], fill("gone", "r")), ["0: unknown-buffer", "0: wrong-fill"]),
     "a fill by no path": (
         case([ROM, held("r", memory="out", kind="resident")], fill("c", "r")),
         ["0: no-copy-path"],
