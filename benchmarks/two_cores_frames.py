@@ -44,14 +44,16 @@ int frames_once(int count)
     for (int i = 0; i < {inputs}; i++)
         starts[i] = bytes[i];
     memcpy(&inputs, starts, sizeof inputs);
-    for (int taken = 0; taken < count; taken++) {{
+    for (int taken = 0; taken < count;) {{
         ta_status status = TA_OK;
         while (given < count && (status = net_submit(&inputs, NULL)) == TA_OK)
             given++;
-        if (status != TA_OK && status != TA_ERROR_BUSY)
-            return status;
-        if (net_wait() != TA_OK || net_result(NULL, NULL) != TA_OK)
+        if ((status != TA_OK && status != TA_ERROR_BUSY) || net_wait() != TA_OK)
             return -1;
+        while ((status = net_result(NULL, NULL)) == TA_OK)
+            taken++;
+        if (status != TA_ERROR_BUSY && status != TA_ERROR_STATE)
+            return status;
     }}
     return 0;
 }}"""

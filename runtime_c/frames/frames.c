@@ -362,9 +362,11 @@ static int finish_step(ta_frames *f)
     return over;
 }
 
-/* Go on until a frame is over, or nothing can be done without waiting longer. */
+/* Go on until a frame is over, or nothing can be done without waiting longer, or a round is over and the next one
+ * would start no frame: the caller may have one. */
 static ta_status go_on(ta_frames *f, uint32_t timeout_us)
 {
+    int moved = 0;
     while (f->active) {
         if (f->step == 0 && !f->begun) {
             if (!may_begin(f)) {
@@ -372,6 +374,8 @@ static ta_status go_on(ta_frames *f, uint32_t timeout_us)
                     rest(f);
                 return TA_OK;
             }
+            if (moved && !f->waiting)
+                return TA_OK;
             begin_round(f);
         }
         const ta_status status = advance(f, timeout_us);
@@ -379,6 +383,7 @@ static ta_status go_on(ta_frames *f, uint32_t timeout_us)
             return give_up(f);
         if (status != TA_OK)
             return status;
+        moved = 1;
         if (finish_step(f) && (f->waiting || in_flight(f)))
             return TA_OK; /* else the round ends, for nobody */
     }
@@ -458,7 +463,7 @@ ta_status ta_frames_init(ta_frames *f, const ta_pipeline *pipeline, ta_runtime *
     if (!all_suit(f, pipeline, runtime) || (pipeline->lend == NULL) != (pipeline->give_back == NULL))
         return TA_ERROR_ARGUMENT;
     f->runtime = runtime;
-    f->entered = f->lost = f->broken = f->waiting = f->sum = f->submitted = f->returned = f->turn = f->step = f->begun = 0;
+    f->entered = f->lost = f->broken = f->waiting = f->refused = f->sum = f->submitted = f->returned = f->turn = f->step = f->begun = 0;
     f->since_us = 0;
     f->pipeline = pipeline;
     return TA_OK;
@@ -527,6 +532,7 @@ static ta_status submit(ta_frames *f, const void *const *inputs, uint32_t *numbe
         return TA_ERROR_ARGUMENT;
     if (f->lost || f->broken)
         return TA_ERROR_STATE;
+    f->refused = f->waiting;
     if (f->waiting)
         return TA_ERROR_BUSY;
     /* the frame goes into the buffers of the round that starts it: the next one */
@@ -564,8 +570,10 @@ static ta_status wait_for(ta_frames *f)
 {
     if (f->submitted == f->returned)
         return TA_ERROR_STATE;
+    const uint32_t refused = f->refused;
     ta_status status = TA_OK;
-    while (status == TA_OK && !is_over(f))
+    f->refused = 0;
+    while (status == TA_OK && !is_over(f) && !(refused && !f->waiting))
         status = go_on(f, f->runtime->timeout_us);
     return status;
 }

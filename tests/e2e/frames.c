@@ -115,6 +115,27 @@ static int full(void)
     return digits_int8_stop() == TA_OK;
 }
 
+/* Who always has a frame, and waits: one that has just been refused is taken as soon as there is a place for it. */
+static int one_behind_the_other(void)
+{
+    uint32_t sent = 0, got = 0, most = 0;
+    CHECK(start());
+    while (got < 40) {
+        while (sent < 40 && submit(sent) == TA_OK)
+            sent++;
+        most = sent - got > most ? sent - got : most;
+        CHECK(digits_int8_wait() == TA_OK);
+        while (digits_int8_result(&outputs, NULL) == TA_OK)
+            CHECK(is_right(got++));
+    }
+    CHECK(most >= 3);
+    CHECK(submit(0) == TA_OK && submit(1) == TA_ERROR_BUSY);
+    CHECK(digits_int8_wait() == TA_OK && digits_int8_result(&outputs, NULL) == TA_ERROR_BUSY);
+    CHECK(digits_int8_wait() == TA_OK); /* no frame came for the place: the one that is there ends */
+    CHECK(digits_int8_result(&outputs, NULL) == TA_OK && is_right(0));
+    return digits_int8_stop() == TA_OK;
+}
+
 static int without_outputs(void)
 {
     CHECK(start());
@@ -234,7 +255,7 @@ static int two_threads(void)
 
 int main(void)
 {
-    static int (*const tests[])(void) = {single_runs, in_order,        full,           without_outputs,
+    static int (*const tests[])(void) = {single_runs, in_order,        full,           one_behind_the_other, without_outputs,
                                          one_fails,   never_completes, stop_in_flight, two_threads};
     int failures = 0;
     for (uint32_t jitter = 0; jitter < 2; jitter++) {

@@ -83,6 +83,7 @@ typedef struct ta_frames {
     uint32_t begun;     /* the current round was begun */
     uint32_t lost;      /* a frame failed that others' states depend on */
     uint32_t waiting;   /* a frame was submitted that no round has started yet */
+    uint32_t refused;   /* and so the one behind it was not taken */
     uint32_t sum;       /* of its inputs, see ta_frame_slot */
     uint32_t submitted; /* frames so far */
     uint32_t returned;  /* results that were taken */
@@ -102,7 +103,7 @@ ta_status ta_frames_init(ta_frames *frames, const ta_pipeline *pipeline, ta_runt
 
 /* Take a frame: `inputs` has an address for every input, whose bytes are copied, and are the caller's again when this
  * returns. `number` (may be NULL) is that of the frame. Starts nothing: ta_frames_poll does.
- *   TA_ERROR_BUSY      full: the frame before was not started yet; poll, take results, and submit it again
+ *   TA_ERROR_BUSY      full: the frame before was not started yet; poll or wait, take results, and submit it again
  *   TA_ERROR_STATE     the runtime is not ready; or a frame failed that has states: ta_frames_recover, then a reset
  *   TA_ERROR_ARGUMENT  NULL
  * Of a pipeline that lends, `inputs` goes on with an address for every output, and nothing is copied: from TA_OK until
@@ -111,8 +112,10 @@ ta_status ta_frames_init(ta_frames *frames, const ta_pipeline *pipeline, ta_runt
  * no byte with what other frames in flight have. TA_ERROR_ARGUMENT as of ta_lend: nothing was taken. */
 ta_status ta_frames_submit(ta_frames *frames, const void *const *inputs, uint32_t *number);
 
-/* Go on as far as that is possible without waiting: until another frame is over, or something in flight is not.
- *   TA_OK          a result can be taken, or nothing is in flight
+/* Go on as far as that is possible without waiting: until another frame is over, or something in flight is not, or a
+ * round is over and the next one would start no frame. The next call begins it nevertheless: a caller who has a frame
+ * submits it before, and it follows the one in front of it at once.
+ *   TA_OK          a result can be taken, or a frame would be started now, or nothing is in flight
  *   TA_ERROR_BUSY  something is in flight: poll again when it may be over
  *   TA_ERROR_TIMEOUT  something took longer than the runtime's `timeout_us`, and what is in flight was cancelled: no
  *                  frame goes on, each has its result, and the runtime is broken: stop
@@ -120,7 +123,8 @@ ta_status ta_frames_submit(ta_frames *frames, const void *const *inputs, uint32_
  * end too, with TA_ERROR_STATE. */
 ta_status ta_frames_poll(ta_frames *frames);
 
-/* As ta_frames_poll, but wait until the oldest frame is over. TA_ERROR_STATE: none is in flight. */
+/* As ta_frames_poll, but wait until the oldest frame is over; or, where ta_frames_submit has just answered
+ * TA_ERROR_BUSY, until it would not: the result may not be there yet then. TA_ERROR_STATE: no frame is in flight. */
 ta_status ta_frames_wait(ta_frames *frames);
 
 /* Take the result of the oldest frame: its status is returned. Where that is TA_OK its outputs were copied to the

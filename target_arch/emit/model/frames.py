@@ -21,7 +21,9 @@ _CONTRACT = """
  *   {model}_poll     whenever something may have happened; it never waits
  *   {model}_result   until it answers TA_ERROR_BUSY or TA_ERROR_STATE
  *
- * and a program that has nothing else to do calls {model}_wait, which sleeps as the port does. While
+ * and a program that has nothing else to do calls {model}_wait, which sleeps as the port does. So that
+ * frames follow each other at once, submit the next one before every call of {model}_poll or
+ * {model}_wait: as soon as one is started there is a place for it. While
  * frames are in flight {model}_run answers TA_ERROR_STATE{calls}
  * second thread while one is at work is refused with TA_ERROR_STATE. For all answers see
  * target_arch/frames.h. */{types}
@@ -29,11 +31,12 @@ _CONTRACT = """
 /* Take a frame; `number` (may be NULL) is how many came before it. See ta_frames_submit. */
 ta_status {submit};
 
-/* Go on without waiting. TA_OK: there may be a result, or nothing is in flight; TA_ERROR_BUSY: poll again.
- * See ta_frames_poll. */
+/* Go on without waiting. TA_OK: there may be a result, or a frame would be started now, or nothing is in
+ * flight; TA_ERROR_BUSY: poll again. See ta_frames_poll. */
 ta_status {model}_poll(void);
 
-/* As poll, but wait until the oldest frame is over. See ta_frames_wait. */
+/* As poll, but wait until the oldest frame is over, or, after TA_ERROR_BUSY of {model}_submit, until there
+ * is a place for the next one. See ta_frames_wait. */
 ta_status {model}_wait(void);
 
 /* Take the result of the oldest frame, and its status. `frame` (may be NULL) says which frame it is, and
