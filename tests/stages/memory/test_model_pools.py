@@ -128,6 +128,33 @@ def test_constants_of_one_model_are_whole_units_of_their_alignment() -> None:
         check_models(chip, pools, {"kws": plan(250, 0, 0)})
 
 
+def test_a_model_without_bytes_in_a_pool_overlaps_nobody() -> None:
+    plans = {"kws": plan(100, 1000, 0), "vww": plan(300, 0, 0)}
+    pools = changed(model_pools(soc(), plans, Sharing.SEPARATE), "sram", offsets=(0, 512))
+    check_models(soc(), pools, plans)
+
+
+def test_models_of_a_workload_share_where_its_own_rules_allow_it() -> None:
+    """Which jobs may be begun together is asked of the jobs (`check.jobs`)."""
+    pools = changed(made(Sharing.SEPARATE), "sram", offsets=(0, 0))
+    check_models(soc(), evolve(pools, apart=frozenset()), PLANS)
+
+
+def test_the_peak_of_an_arena_is_not_believed() -> None:
+    """Two buffers of a model, and a peak of none of their bytes."""
+    sizes = {"sram_x": (64, 0), "sram_y": (960, 64)}
+    (first,) = plan(0, 64, 0).buffers
+    buffers = tuple(evolve(first, name=name, bytes=size) for name, (size, _) in sizes.items())
+    offsets = {name: offset for name, (_, offset) in sizes.items()}
+    two = MemoryPlan(buffers=buffers, offsets=offsets, peaks={Arena("sram"): 0})
+    plans = {"kws": two, "vww": plan(0, 1024, 0)}
+    pools = model_pools(soc(), plans, Sharing.SEPARATE)
+    right = changed(pools, "sram", offsets=(0, 1024), bytes=2048)
+    check_models(soc(), right, plans)
+    with pytest.raises(CheckError, match="model vww: error: overlaps `kws` in pool `sram`"):
+        check_models(soc(), changed(right, "sram", offsets=(0, 960)), plans)
+
+
 FAULTS = {
     "memory of all models: error: `sram` needs 2,560 B for all models, it has 2,048 B [over-capacity]": (
         small(2048),

@@ -56,8 +56,13 @@ class ModelRules:
         self._packed = {tensor.name for kernel in meaning.kernels.values() for tensor in kernel.constants}
 
     def faults(self) -> Iterator[Diagnostic]:
-        """Everything wrong with the kernels, in the order of the partitions."""
-        yield from at("the partitions", self._divided())
+        """Everything wrong with the kernels, in the order of the partitions; nothing more where the operators
+        of these are not the model's, as all else is said about those.
+        """
+        divided = tuple(at("the partitions", self._divided()))
+        if divided:
+            yield from divided
+            return
         yield from at("the kernels", self._named_once())
         for partition in self._graph.partitions:
             if partition.id not in self._meaning.kernels:
@@ -162,16 +167,15 @@ class ModelRules:
 
     @cached_property
     def _beside(self) -> Mapping[str, frozenset[str]]:
-        """By tensor that a call writes, those that the same call writes, too, and does not read: nothing says
-        which of its operands one of them is made from.
+        """By tensor that a call writes and does not read, all of these, itself included: nothing says which
+        operands of the call one of them is made from.
         """
         beside: dict[str, frozenset[str]] = {}
         for meant in self._every:
-            written = {each.operand.of for each in meant.operands if each.written is not None}
             read = {each.operand.of for each in meant.operands if each.read is not None}
-            made = (written - read) & self._model.makers.keys()
+            made = ({each.operand.of for each in meant.operands} - read) & self._model.makers.keys()
             for name in made:
-                beside[name] = beside.get(name, frozenset()) | made - {name}
+                beside[name] = beside.get(name, frozenset()) | made
         return beside
 
     @cached_property

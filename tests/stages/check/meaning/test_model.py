@@ -142,7 +142,17 @@ FAULTS: dict[str, tuple[Lowered, list[str]]] = {
         partitioned(lambda found: (*found[:-1], evolve(found[-1], inputs=("s",)))),
         [
             "the partitions: error: operator `store_d_next` is not that of the model [wrong-operator]",
-            "operator store_d_next in partition p0: error: `d_next` is no copy of `s` [wrong-operand]",
+        ],
+    ),
+    "an operator of no model": (
+        partitioned(lambda found: (*found, evolve(found[0], id="new"))),
+        ["the partitions: error: operator `new` is not that of the model [wrong-operator]"],
+    ),
+    "no kernel": (
+        evolve(ALONE, kernels={}),
+        [
+            f"the kernels: error: `{name}` is never computed [missing-tensor]"
+            for name in ("y", "z", "c_next", "d_next")
         ],
     ),
     "the parameters of a function": (functions(IN, IN, OUT), []),
@@ -247,13 +257,119 @@ def test_a_call_that_writes_two_tensors_makes_one_from_the_other_inside() -> Non
     assert "`y` is made without `z` [wrong-operand]" in joint(model, "m", x, w, m, y)
 
 
+def test_what_one_call_leaves_beside_a_part_of_a_tensor_is_beside_all_of_it() -> None:
+    """The first call leaves `m` and half of `y`, the second one the other half."""
+    rows = (("m", "conv", ("x",), 64), ("y", "add", ("m", "z"), 64))
+    model = evolve(chips.model(*rows, inputs={"x": 64, "z": 64}, weights=16), outputs=("m", "y"))
+    read = tuple(Operand(of=name, access="r") for name in ("x", "m.w", "z"))
+    low, high = (Operand(of="y", access="w", offset=offset, bytes=32) for offset in (0, 32))
+    calls = [
+        Call(function="f", operands=(*read, *written), operator="m")
+        for written in ((Operand(of="m", access="w"), low), (high,))
+    ]
+    faults = said(actions(lowered(model, chips.ALONE), "m", lambda _: [*calls]))
+    assert not [each for each in faults if not each.startswith("step ")]
+
+
+def test_tensors_that_a_call_writes_are_not_made_from_what_it_writes_beside_and_reads() -> None:
+    """`m` is written and read, `y` made from its old bytes: a call for one is no call for both."""
+    rows = (("m", "conv", ("x",), 64), ("y", "add", ("m", "z"), 64))
+    model = evolve(chips.model(*rows, inputs={"x": 64, "z": 64}, weights=16), outputs=("m", "y"))
+    x, w, z = (Operand(of=name, access="r") for name in ("x", "m.w", "z"))
+    found = joint(model, "m", x, w, z, Operand(of="m", access="rw"), Operand(of="y", access="w"))
+    assert [each for each in found if each.startswith("`")] == [
+        "`m` is made from `z` [wrong-operand]",
+        "`y` is made from `m.w` [wrong-operand]",
+        "`y` is made from `x` [wrong-operand]",
+        "`y` is made without `m` [wrong-operand]",
+    ]
+
+
+def scratched(operands: str, *functions: CFunction) -> list[str]:
+    """What is said of one call for `y`, which is made of `x` and `y.w`, that has scratch among its operands:
+    `s`, which it reads and writes, or `o`, which it writes.
+    """
+    model = chips.model(("y", "conv", ("x",), 64), inputs={"x": 64}, weights=64)
+    names = {
+        "x": ("x", "r"),
+        "w": ("y.w", "r"),
+        "s": ("scratch", "rw"),
+        "o": ("scratch", "w"),
+        "y": ("y", "w"),
+    }
+    made = (Operand(of=of, access=how) for of, how in map(names.__getitem__, operands))
+    call = Call(function="f", operands=tuple(made), operator="y")
+    held = LocalBuffer(name="scratch", bytes=64, memory="sram")
+
+    def changed(found: Kernel) -> Kernel:
+        return evolve(found, buffers=(held,), actions=(call,), functions=functions)
+
+    found = said(kernel(lowered(model, chips.ALONE), "y", changed))
+    return [each.rpartition("error: ")[2] for each in found if not each.startswith("step ")]
+
+
+def test_scratch_is_no_tensor() -> None:
+    assert scratched("xwoy") == []
+    assert scratched("xwsy", CFunction(name="f", parameters=(IN, IN, "int32_t *", OUT), text="")) == []
+    assert scratched("wxsy") == ["it reads `y.w`, `x` in another order than its operators [wrong-operand]"]
+
+
+def test_operands_are_in_the_order_of_one_of_two_results_that_need_them_all() -> None:
+    rows = (("u", "other", ("a", "b"), 64), ("v", "other", ("b", "a", "c"), 64))
+    a, b, c = (Operand(of=name, access="r") for name in "abc")
+    u, v = (Operand(of=name, access="w") for name in "uv")
+    assert joint(chips.model(*rows, inputs=dict.fromkeys("abc", 64)), "u", b, a, c, u, v) == []
+
+
+def test_an_operator_without_a_row_may_ignore_what_it_is_given() -> None:
+    def made(kind: str) -> list[str]:
+        model = chips.model(("y", kind, ("x",), 64), inputs={"x": 64})
+        return joint(model, "y", Operand(of="y", access="w"))
+
+    assert made("relax") == []
+    assert made("other") == ["`y` is made without `x` [wrong-operand]"]
+
+
+def test_what_a_tensor_is_made_from_is_said_in_the_order_of_names() -> None:
+    names = "abcdefgh"
+    model = chips.model(
+        ("y", "other", tuple(names), 8), ("z", "other", ("y",), 8), inputs=dict.fromkeys(names, 8)
+    )
+    y, z = (Operand(of=name, access="w") for name in "yz")
+    assert joint(model, "y", y)[:8] == [f"`y` is made without `{name}` [wrong-operand]" for name in names]
+    others = chips.model(("z", "other", ("x",), 8), inputs=dict.fromkeys((*names, "x"), 8))
+    every = (Operand(of=name, access="r") for name in names)
+    assert joint(others, "z", *every, z)[:8] == [
+        f"`z` is made from `{name}` [wrong-operand]" for name in names
+    ]
+
+
+def test_a_tensor_between_two_operators_of_one_call_is_not_of_another_partition() -> None:
+    model = chips.model(("m", "other", ("x",), 64), ("y", "other", ("m",), 64), inputs={"x": 64})
+    result = lowered(model, chips.ALONE)
+    (partition,), (found,) = result.graph.partitions, result.kernels.values()
+    both = Call(function="f", operands=(Operand(of="y", access="w"),), operator="y")
+    first, second = (
+        evolve(partition, id=f"p{n}", operators=(each,)) for n, each in enumerate(partition.operators)
+    )
+    kernels = {"p0": evolve(found, actions=()), "p1": evolve(found, actions=(both,))}
+    graph = evolve(result.graph, partitions=(first, second))
+    assert said(evolve(result, graph=graph, kernels=kernels)) == [
+        "operator y in partition p1: error: `y` is made without `m`, elsewhere [wrong-operand]"
+    ]
+
+
 def test_a_tensor_may_be_two_operands_of_a_function_whose_operator_names_it_once() -> None:
     model = chips.model(("y", "conv", ("x",), 64), inputs={"x": 64}, weights=16)
     x, w = (Operand(of=name, access="r") for name in ("x", "y.w"))
     y = Operand(of="y", access="w")
     assert joint(model, "y", x, x, w, y) == []
+    assert joint(model, "y", x, x, x, w, y) == []
     assert joint(model, "y", w, x, y) == [
         "it reads `y.w`, `x` in another order than its operators [wrong-operand]"
+    ]
+    assert joint(model, "y", w, x, x, y) == [
+        "it reads `y.w`, `x`, `x` in another order than its operators [wrong-operand]"
     ]
 
 
@@ -333,6 +449,26 @@ def test_the_concatenation_of_copies() -> None:
     )
     changed = evolve(result, graph=evolve(result.graph, model=other, partitions=parts))
     assert said(changed) == ["operator y in partition p0: error: `y` is no copy of `v`, `u` [wrong-operand]"]
+
+
+def test_a_slice_that_is_copied_has_the_places_of_its_operator() -> None:
+    made = chips.model(("y", "slice", ("x",), 3), inputs={"x": 8})
+
+    def copied(first: int) -> list[str]:
+        """What is said where the places from 2 on are wanted, and those from another on are copied."""
+        (operator,) = made.operators
+        cut = evolve(operator, inputs=("x",), attributes={"begin": (2,), "end": (5,), "step": (1,)})
+        model = evolve(made, operators=(cut,))
+        operands = (
+            Operand(of="x", access="r", offset=first, bytes=3),
+            Operand(of="y", access="w"),
+        )
+        call = Call(function="copy", operands=operands, operator="y", copies=True)
+        found = said(actions(lowered(model, chips.ALONE), "y", lambda _: [call]))
+        return [each for each in found if not each.startswith("step ")]
+
+    assert copied(2) == []
+    assert copied(3) == ["operator y in partition p0: error: `y` is no copy of `x` [wrong-operand]"]
 
 
 def test_before_anything_is_computed_bytes_are_of_inputs_and_constants_alone() -> None:
