@@ -242,6 +242,16 @@ def _recurrent_step(
     return (1 - gates[0]) * np.tanh(entering[2] + part) + gates[0] * state, memory
 
 
+def _resized(operator: Operator, operands: list[Array]) -> Array:
+    x, *tables = operands
+    if operator.attributes["operator"] == "nearest":
+        rows, columns = (table.astype(int) for table in tables)
+        return x[:, rows][:, :, columns]
+    rows, down, columns, right = tables
+    lines = np.einsum("nhawc,ha->nhwc", x[:, rows.astype(int)], down)
+    return np.einsum("nhwbc,wb->nhwc", lines[:, :, columns.astype(int)], right)
+
+
 _KINDS: dict[str, Callable[[Operator, list[Array]], Array]] = {
     "conv2d": _conv2d,
     "conv2d_transpose": _conv2d_transpose,
@@ -249,6 +259,7 @@ _KINDS: dict[str, Callable[[Operator, list[Array]], Array]] = {
     "dense": _dense,
     "normalize": _normalized,
     "recurrent": _recurrent,
+    "resize": _resized,
     "matmul": lambda _, operands: operands[0] @ operands[1],
     "add": lambda _, operands: operands[0] + operands[1],
     "sub": lambda _, operands: operands[0] - operands[1],

@@ -1,5 +1,8 @@
-"""Images of another size: the nearest pixel, or four of them weighed."""
+"""Images of another size: the nearest pixel, or some of them weighed."""
 
+from functools import reduce
+from itertools import product
+from operator import add
 from typing import Any
 
 from tvm import tirx
@@ -83,4 +86,27 @@ def bilinear_real(operator: Operator, model: Model) -> Definition:
     return given.finished(element)
 
 
-DEFINITIONS = {"nearest": nearest, "bilinear": bilinear, "bilinear_real": bilinear_real}
+def weighed(operator: Operator, model: Model) -> Definition:
+    """Sums of pixels of some rows and columns, each times the weights of its row and of its column, in the
+    order of rows.
+
+    Constants: the rows for each output row and their weights, and the same for columns, as [places, taps].
+    Channels are innermost and share their weights, so that compilers compute several at once.
+    """
+    given = operands_of(operator, model)
+    x, rows, down, columns, right = given.data
+    taps = [*product(range(given.tensors[1].shape[1]), range(given.tensors[3].shape[1]))]
+
+    def element(b: Any, i: Any, j: Any, k: Any) -> Any:
+        parts = [x[b, rows[i, r], columns[j, c], k] * (down[i, r] * right[j, c]) for r, c in taps]
+        return reduce(add, parts)
+
+    return given.finished(element)
+
+
+DEFINITIONS = {
+    "nearest": nearest,
+    "bilinear": bilinear,
+    "bilinear_real": bilinear_real,
+    "weighed": weighed,
+}

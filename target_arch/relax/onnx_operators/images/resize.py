@@ -5,12 +5,17 @@ the kernel. Their formulas are those of ONNX's definition (`onnx.reference`), wh
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
+from math import prod
 from typing import Any
 
 import numpy as np
 from attrs import evolve, frozen
-from tvm import te, tirx
+from tvm import relax, te, tirx
+from tvm.ir import GenericConst
 
+from target_arch.plan.operators.facts import Arithmetic
+from target_arch.relax.ir.defined import defined_call
 from target_arch.relax.onnx_operators.node import Converter, Node, converter
 from target_arch.relax.site import Array, NotConverted, constant, counted
 
@@ -32,6 +37,9 @@ defined.
 _FIRST_SAMPLING = 11
 _LONGEST = 1 << 20
 """Places of the output along one dimension, for each of which tables have what it reads."""
+_FEW = 16
+"""Inputs of an output that are added one by one, without a loop."""
+_TO_NHWC, _TO_NCHW = (0, 2, 3, 1), (0, 3, 1, 2)
 
 
 @frozen(kw_only=True)
@@ -157,9 +165,50 @@ def _interpolated(node: Node, rules: _Rules, dimensions: Sequence[_Dimension]) -
     shape = list(node.shape(0))
     for taps in changed:
         shape[taps.dimension.axis] = taps.dimension.after
+    if _is_of_images(node, changed):
+        return _of_images(node, changed, nearest=rules.mode == "nearest")
     if rules.mode == "nearest":
         return _nearest(node, changed, shape, rules)
     return _weighted(node, changed, shape, rules)
+
+
+def _is_of_images(node: Node, changed: Sequence[_Taps]) -> bool:
+    """Whether rows and columns of an image of floats change, and each pixel is a sum of a few."""
+    if (
+        node.dtype(0) != "float32"
+        or len(node.shape(0)) != len(_TO_NHWC)
+        or isinstance(node.given(0), GenericConst)
+    ):
+        return False
+    axes = {taps.dimension.axis for taps in changed}
+    few = prod(taps.indices.shape[1] for taps in changed) <= _FEW
+    return bool(axes) and axes <= {2, 3} and few and all(taps.shows.all() for taps in changed)
+
+
+def _of_images(node: Node, changed: Sequence[_Taps], *, nearest: bool) -> Any:
+    """By a definition on NHWC, in which images are held: transposes move nothing there, and channels are
+    innermost.
+    """
+    shape = node.shape(0)
+    by_axis = {taps.dimension.axis: taps for taps in changed}
+    rows, columns = (by_axis[axis] if axis in by_axis else _kept(axis, shape[axis]) for axis in (2, 3))
+    tables = [constant(taps.indices[:, 0] if nearest else taps.indices, "int32") for taps in (rows, columns)]
+    weights = [] if nearest else [constant(taps.weights, "float32") for taps in (rows, columns)]
+    operands = [each for pair in zip_longest(tables, weights) for each in pair if each is not None]
+    x = node.emit(relax.op.permute_dims(node.operand(0), _TO_NHWC))
+    out = (shape[0], len(rows.indices), len(columns.indices), shape[1])
+    name = "nearest" if nearest else "weighed"
+    call = defined_call(name, (x, *operands), out, "float32", {}, Arithmetic.FLOAT)
+    return node.emit(relax.op.permute_dims(node.emit(call), _TO_NCHW))
+
+
+def _kept(axis: int, extent: int) -> _Taps:
+    """Each place as it is."""
+    dimension = _Dimension(axis=axis, before=extent, after=extent, scale=1.0)
+    indices = np.arange(extent)[:, np.newaxis]
+    return _Taps(
+        dimension=dimension, indices=indices, weights=np.ones(indices.shape), shows=np.ones(extent, bool)
+    )
 
 
 def _moves(dimension: _Dimension, rules: _Rules) -> bool:
