@@ -1,5 +1,5 @@
 """Real time of a run on two cores of this computer: `python -m benchmarks.two_cores [MODEL…] [--only TEXT]
-[--rounds 15]`.
+[--rounds 15] [--calibrated]`.
 
 Without models: the nets of `benchmarks.networks`, in float and in QDQ. Ours is built with -O3 -march=native
 for one core, and for two with operators divided. Outputs are compared first: those of two cores with those
@@ -7,7 +7,7 @@ of one, in every bit where they are quantized, and with the peer's, onnxruntime 
 with two threads. Then all take turns for some rounds, and the shortest run of each counts, since a busy
 computer only adds time. *ceiling* is how much faster two independent programs of one core finish their runs
 side by side than one after the other: as much as this computer gives to two cores that have nothing to do
-with each other.
+with each other. With `--calibrated` operators cost what `target-arch calibrate` measures first.
 """
 
 import argparse
@@ -29,11 +29,13 @@ from benchmarks.networks import NETWORKS
 from benchmarks.peers import NATIVE
 from benchmarks.timed import TIMER, Array, Frame
 from conformance.topologies import written
+from target_arch.api.calibration import calibrate_costs
 from target_arch.pipeline import CompileRequest, compile_model
 from target_arch.plan.division import Divide
 from target_arch.plan.printed.text import table
 from target_arch.run import reference_for, write_bundle
 from target_arch.soc import Cores, DLDevice, Memory, MemoryMode, SoC, TargetArch
+from target_arch.soc.costs import Costs
 
 _SLICE = 0.1
 """Seconds of a measurement: as many runs as fit."""
@@ -108,10 +110,18 @@ class Timed:
         return least
 
 
-def built(model: Path, cores: int, frame: Frame, folder: Path) -> Timed:
+def measured(model: Path, cores: int) -> Costs:
+    """What the model's operators take on this computer, built for its very processor."""
+    os.environ.setdefault("CC", "cc -march=native")
+    return calibrate_costs([model], computer(cores), port="host").costs
+
+
+def built(model: Path, cores: int, frame: Frame, folder: Path, costs: Costs | None = None) -> Timed:
     """Our bundle as a shared library in this process."""
     divide = Divide.AUTO if cores > 1 else Divide.NEVER
-    made = compile_model(CompileRequest(model_path=model, soc=computer(cores), divide=divide, name="net"))
+    made = compile_model(
+        CompileRequest(model_path=model, soc=computer(cores), divide=divide, name="net", costs=costs)
+    )
     write_bundle(made.bundle, folder)
     header = folder / "include" / "net.h"
     (folder / "src" / "timer.c").write_text(
@@ -188,10 +198,12 @@ class Beside:
             child.communicate()
 
 
-def row(model: Path, rounds: int, folder: Path) -> tuple[list[str], list[float]]:
+def row(model: Path, rounds: int, folder: Path, *, calibrated: bool = False) -> tuple[list[str], list[float]]:
     """The cells of a model, and the ratios of its means: faster over ceiling, and ours over the peer's."""
     (frame,) = reference_for(model).frames(1, seed=0)
-    one, two = (built(model, cores, frame, folder / f"{model.stem}_{cores}") for cores in (1, 2))
+    one = built(model, 1, frame, folder / f"{model.stem}_1")
+    costs = measured(model, 2) if calibrated else None
+    two = built(model, 2, frame, folder / f"{model.stem}_2", costs)
     other = peer(model, frame)
     mine, divided, theirs = one.outputs(), two.outputs(), other.outputs()
     again = two.outputs()
@@ -209,9 +221,9 @@ def row(model: Path, rounds: int, folder: Path) -> tuple[list[str], list[float]]
     }
     best = dict.fromkeys(kinds, float("inf"))
     for _ in range(rounds):
-        for name, measured in kinds.items():
+        for name, timed in kinds.items():
             time.sleep(_REST)
-            best[name] = min(best[name], measured())
+            best[name] = min(best[name], timed())
     beside.close()
     faster, ceiling = best["one"] / best["two"], 2 * best["alone"] / best["both"]
     found = [faster / ceiling, best["two"] / best["peer"]]
@@ -238,11 +250,12 @@ def main() -> None:
     parser.add_argument("models", nargs="*", type=Path, metavar="MODEL")
     parser.add_argument("--only", default="", metavar="TEXT", help="nets whose name contains this")
     parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--calibrated", action="store_true")
     options = parser.parse_args()
     rows, ratios = [], []
     with tempfile.TemporaryDirectory() as name:
         for model in options.models or models(Path(name), options.only):
-            cells, found = row(model, options.rounds, Path(name))
+            cells, found = row(model, options.rounds, Path(name), calibrated=options.calibrated)
             rows.append(cells)
             ratios.append(found)
             print(" ".join(cells), file=sys.stderr, flush=True)

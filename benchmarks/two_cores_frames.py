@@ -2,7 +2,8 @@
 
     python -m benchmarks.two_cores_frames [MODEL…] [--rounds 10]
 
-Without models: those of ../shared/models. Each is compiled for a host and a second core, which has a thread
+Without models: those of ../shared/models. What their operators take is measured first (`target-arch
+calibrate`). Each is compiled for a host and a second core, which has a thread
 of its own, with as many frames in flight as make results come faster (`--objective throughput`), and built
 with -O3 -march=native. Runs in turn and frames in flight of this bundle, and two independent programs of one
 core side by side, take turns for some rounds, and the shortest time of each counts, since a busy computer
@@ -21,7 +22,7 @@ from pathlib import Path
 from benchmarks.latency import ours
 from benchmarks.peers import NATIVE
 from benchmarks.timed import TIMER, Frame
-from benchmarks.two_cores import Beside, built, computer
+from benchmarks.two_cores import Beside, built, computer, measured
 from target_arch.pipeline import CompileRequest, compile_model
 from target_arch.plan.objective import Objective
 from target_arch.plan.printed.text import table
@@ -75,8 +76,8 @@ def row(model: Path, rounds: int, folder: Path) -> list[str]:
     }
     best = dict.fromkeys(kinds, float("inf"))
     for _ in range(rounds):
-        for name, measured in kinds.items():
-            best[name] = min(best[name], measured())
+        for name, timed in kinds.items():
+            best[name] = min(best[name], timed())
     beside.close()
     faster = best["run"] / best["frame"]
     ratios = (predicted, faster, faster / predicted, best["both"] / 2 / best["frame"])
@@ -86,10 +87,16 @@ def row(model: Path, rounds: int, folder: Path) -> list[str]:
 
 def _in_flight(model: Path, frame: Frame, folder: Path) -> tuple[int, float, ctypes.CDLL]:
     """Our bundle for two cores in this process, with its frames and how many times as many are predicted."""
-    request = CompileRequest(
-        model_path=model, soc=computer(2), name="net", objective=Objective.THROUGHPUT, frames="auto"
+    made = compile_model(
+        CompileRequest(
+            model_path=model,
+            soc=computer(2),
+            name="net",
+            objective=Objective.THROUGHPUT,
+            frames="auto",
+            costs=measured(model, 2),
+        )
     )
-    made = compile_model(request)
     assert made.frames is not None
     write_bundle(made.bundle, folder)
     text = _DECLARATIONS.format(inputs=len(frame), most=max(each.nbytes for each in frame))
