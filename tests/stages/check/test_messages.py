@@ -143,6 +143,32 @@ def test_a_model_says_which_bytes_are_equal() -> None:
     )
 
 
+def test_a_model_says_where_slices_are() -> None:
+    """A slice is a run of bytes where its places follow each other."""
+
+    def slices(out: tuple[int, ...], begin: tuple[int, ...], step: tuple[int, ...]) -> list[int]:
+        shape = (4, 6) if begin else ()
+        cut = Operator(
+            id="s", kind="slice", arithmetic="tflite", inputs=("x",), constants=(), output="y",
+            attributes={"begin": begin, "step": step},
+        )  # fmt: skip
+        tensors = {
+            name: Tensor(name=name, shape=each, dtype="int16") for name, each in (("x", shape), ("y", out))
+        }
+        model = Model(name="m", source="m", inputs=("x",), outputs=("y",), tensors=tensors, operators=(cut,))
+        found = parts(model)
+        assert all((each.tensor, each.whole) == ("y", "x") for each in found)
+        return [each.offset for each in found]
+
+    assert slices((2, 6), (1, 0), (1, 1)) == [12]
+    assert slices((1, 3), (2, 3), (1, 1)) == [30]
+    assert slices((1, 1), (3, 5), (1, 1)) == [46]
+    assert slices((2, 3), (1, 0), (1, 1)) == [], "with gaps between rows"
+    assert slices((1, 3), (0, 0), (1, 2)) == [], "every second element"
+    assert slices((2, 6), (0, 0), (2, 1)) == [], "every second row"
+    assert slices((), (), ()) == [0]
+
+
 def pools(*offsets: int, memory: str = "ram", sharing: str = "separate", **facts: object) -> list[str]:
     """What is said of two models, each with 16 bytes of one pool in the middle of its part of 32."""
     buffer = Buffer(name="b", kind="activation", memory=memory, bytes=16, alignment=8, first=0, last=0)

@@ -129,8 +129,10 @@ class Meaning:
         for operand, part, content, runs in zip(call.operands, parts, contents, read, strict=True):
             written = None
             if operand.access.writes:
-                whole = copied is not None and count_of(copied) == part.bytes
-                written = copied if copied is not None and whole else self._result(call, part)
+                if copied is not None and count_of(copied) == part.bytes:
+                    written = copied
+                else:
+                    written = self._result(call, part)
                 content.write(part, written)
                 if operand.of not in local:
                     self._name(operand.of, written)

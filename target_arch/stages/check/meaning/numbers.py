@@ -88,7 +88,7 @@ class Content:
         new, inside = _pieces(runs, given, part.row_bytes)
         between = np.concatenate(([0], starts + part.row_bytes))
         old, beside = _pieces(self._runs, between, np.append(starts, self._size) - between)
-        at = np.concatenate((starts[inside // part.row_bytes] + inside % part.row_bytes, beside))
+        at = np.concatenate((starts[inside // part.row_bytes], beside))  # those of one row are in order
         self._runs = joined(np.concatenate((new, old), axis=1)[:, np.argsort(at, kind="stable")])
 
     @property

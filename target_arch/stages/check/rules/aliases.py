@@ -59,7 +59,7 @@ def sliced_places(operator: Operator, model: Model) -> NDArray[np.int64]:
     every = zip(attributes["begin"], attributes["step"], out, strict=True)
     along = [begin + step * np.arange(extent) for begin, step, extent in every]
     whole = np.arange(prod(x), dtype=np.int64).reshape(x)
-    return whole[np.ix_(*along)].ravel() if along else whole.ravel()
+    return whole[np.ix_(*along)].ravel()
 
 
 class Holders:

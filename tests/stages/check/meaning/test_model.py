@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 from attrs import evolve
 
+from target_arch.plan.division import SliceOf
 from target_arch.plan.kernels import Call, CFunction, Kernel, LocalBuffer, Move, Operand, Slice
 from target_arch.plan.lowered import Lowered
 from target_arch.plan.model import Model, Operator, Tensor
@@ -434,6 +435,14 @@ def test_partitions_of_another_model() -> None:
     )
 
 
+def test_partitions_of_a_divided_model_that_computes_the_same() -> None:
+    """That slices are those of the model is proved in `test_division.py`."""
+    model = evolve(ALONE.graph.model, slices={"c": SliceOf(operator="a", axis=0, start=0, stop=1)})
+    check_imported(ALONE.graph.model, evolve(ALONE.graph, model=model))
+    with pytest.raises(CheckError, match="its inputs, outputs or states are not those of the model"):
+        check_imported(ALONE.graph.model, evolve(ALONE.graph, model=evolve(model, outputs=())))
+
+
 def test_the_concatenation_of_copies() -> None:
     rows = (("u", "other", ("x",), 64), ("v", "other", ("z",), 32), ("y", "concat", ("u", "v"), 96))
     model: Model = chips.model(*rows, inputs={"x": 64, "z": 32})
@@ -451,24 +460,31 @@ def test_the_concatenation_of_copies() -> None:
     assert said(changed) == ["operator y in partition p0: error: `y` is no copy of `v`, `u` [wrong-operand]"]
 
 
-def test_a_slice_that_is_copied_has_the_places_of_its_operator() -> None:
+def copied(*ends: tuple[int, int, int, int], swap: bool = False) -> list[str]:
+    """What is said where the places from 2 to 5 of `x` are wanted in `y`, and copies have these ends: the
+    first byte and the bytes of both, read in `x` and written in `y`; with `swap` in the other order.
+    """
     made = chips.model(("y", "slice", ("x",), 3), inputs={"x": 8})
-
-    def copied(first: int) -> list[str]:
-        """What is said where the places from 2 on are wanted, and those from another on are copied."""
-        (operator,) = made.operators
-        cut = evolve(operator, inputs=("x",), attributes={"begin": (2,), "end": (5,), "step": (1,)})
-        model = evolve(made, operators=(cut,))
+    (operator,) = made.operators
+    cut = evolve(operator, attributes={"begin": (2,), "end": (5,), "step": (1,)})
+    calls: list[Move | Call] = []
+    for first, count, to, written in ends:
         operands = (
-            Operand(of="x", access="r", offset=first, bytes=3),
-            Operand(of="y", access="w"),
+            Operand(of="x", access="r", offset=first, bytes=count),
+            Operand(of="y", access="w", offset=to, bytes=written),
         )
-        call = Call(function="copy", operands=operands, operator="y", copies=True)
-        found = said(actions(lowered(model, chips.ALONE), "y", lambda _: [call]))
-        return [each for each in found if not each.startswith("step ")]
+        shown = operands[::-1] if swap else operands
+        calls.append(Call(function="copy", operands=shown, operator="y", copies=True))
+    result = lowered(evolve(made, operators=(cut,)), chips.ALONE)
+    found = said(actions(result, "y", lambda _: calls))
+    return [each.rpartition("error: ")[2] for each in found if not each.startswith("step ")]
 
-    assert copied(2) == []
-    assert copied(3) == ["operator y in partition p0: error: `y` is no copy of `x` [wrong-operand]"]
+
+def test_a_slice_that_is_copied_has_the_places_of_its_operator() -> None:
+    wrong = ["`y` is no copy of `x` [wrong-operand]"]
+    assert copied((2, 3, 0, 3)) == copied((2, 3, 0, 3), swap=True) == copied((2, 2, 0, 2), (4, 1, 2, 1)) == []
+    assert copied((3, 3, 0, 3)) == wrong
+    assert copied((2, 3, 0, 2), (4, 1, 2, 1)) == wrong, "three bytes are read and two of them written"
 
 
 def test_before_anything_is_computed_bytes_are_of_inputs_and_constants_alone() -> None:

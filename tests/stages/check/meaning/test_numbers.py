@@ -1,10 +1,11 @@
 """The numbers of bytes, compared with bytes that are listed one by one."""
 
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from target_arch.plan.kernels import Slice
-from target_arch.stages.check.meaning.numbers import ByteNumbers, Content, Runs, one_run, same
+from target_arch.stages.check.meaning.numbers import ByteNumbers, Content, Runs, one_run, picked, same
 
 SIZE = 24
 
@@ -55,12 +56,26 @@ def test_the_values_of_numbers() -> None:
     assert numbers.owners(one_run(3, 6)) == (0, 1, 2)
     assert numbers.owners(one_run(4, 4)) == (1,)
     assert numbers.owners(one_run(11, 1)) == (2,)
+    two = Content(8, 0)
+    two.write(Slice(of="x", offset=0, row_bytes=4), one_run(8, 4))
+    assert numbers.told(two.whole) == "`c[0:+4]` and others"
     runs = Content(12, 0)
     runs.write(Slice(of="x", offset=0, row_bytes=4), one_run(8, 4))
     runs.write(Slice(of="x", offset=8, row_bytes=4), one_run(0, 4))
     assert numbers.owners(runs.whole) == (2, 1, 0)
     assert numbers.told(runs.whole) == "`c[0:+4]` and others"
     assert numbers.told(one_run(5, 2)) == "`b[1:+2]`"
+
+
+def test_there_is_room_for_any_number_of_values() -> None:
+    numbers = ByteNumbers()
+    assert [numbers.take(2, f"v{number}") for number in range(600)] == list(range(0, 1200, 2))
+    assert numbers.owners(one_run(509, 4)) == (254, 255, 256)
+    assert numbers.told(one_run(1199, 1)) == "`v599[1:+1]`"
+
+
+def test_elements_of_several_bytes_are_picked_in_their_order() -> None:
+    assert listed(picked(one_run(10, 8), np.array([[3], [1]]), 2)) == [16, 17, 12, 13]
 
 
 def test_runs_of_one_size_that_are_not_the_same() -> None:

@@ -1,14 +1,19 @@
 """Steps that memory and time allow, and that compute something else than the kernels say."""
 
+from collections.abc import Mapping
+
 import pytest
 from attrs import evolve
 
-from target_arch.plan.kernels import Operand, Slice
+from target_arch.plan.kernels import Call, Kernel, Move, Operand, Slice
 from target_arch.plan.lowered import Lowered
-from target_arch.plan.steps import Copy, Dispatch
+from target_arch.plan.memory import BufferKind
+from target_arch.plan.steps import Copy, Dispatch, Fill
 from tests.stages import chips
-from tests.stages.check.meaning.two import ALONE, EDGE, buffer, call, copy, operands, said
+from tests.stages.check.meaning.two import ALONE, EDGE, buffer, call, copy, kernel, operands, said
 from tests.stages.lowering.test_ladder import lowered
+
+NOTHING: Mapping[str, object] = {}
 
 
 def other(which: int, **facts: object) -> object:
@@ -44,6 +49,64 @@ def ordered(result: Lowered, *operators: str) -> Lowered:
     """The steps in the order of their operators."""
     calls = {s.operator: s for s in result.steps.steps if isinstance(s, Dispatch)}
     return ends(result, steps=tuple(calls[name] for name in operators))
+
+
+def resident(weights: str) -> Lowered:
+    """The host's plan with a resident that is filled with weights, from which `b` is computed."""
+    (found,) = (each for each in ALONE.steps.buffers if each.name == weights)
+    held = evolve(found, name="r", kind=BufferKind.RESIDENT, tensor=None)
+    source, target = (Slice(of=each.name, offset=0, row_bytes=64) for each in (found, held))
+    fill = Fill(copy=Copy(engine="cpu", source=source, target=target))
+    result = operands(ALONE, "b", other(1, of="r"))
+    buffers = (*ALONE.steps.buffers, held)
+    plan = evolve(ALONE.plan, buffers=buffers, offsets={**ALONE.plan.offsets, "r": 4096})
+    steps = evolve(result.steps, buffers=buffers, steps=(fill, *result.steps.steps))
+    return evolve(result, steps=steps, plan=plan)
+
+
+def aligned(alignment: int) -> Lowered:
+    """The plan for accelerators where the kernel of `b` wants its local buffers aligned like that."""
+    changed = (evolve(each, alignment=alignment) for each in EDGE.kernels["p0"].buffers)
+    return kernel(EDGE, "b", lambda each: evolve(each, buffers=tuple(changed)))
+
+
+def meant(result: Lowered, which: int, in_call: Mapping[str, object] = NOTHING, **facts: object) -> Lowered:
+    """The host's plan where the kernel has other facts of an operand of `y`, and of the call."""
+
+    def change(found: Kernel) -> Kernel:
+        def changed(each: Move | Call) -> Move | Call:
+            if not isinstance(each, Call) or each.operator != "y":
+                return each
+            operand = evolve(each.operands[which], **facts)  # type: ignore[arg-type]
+            made = (*each.operands[:which], operand, *each.operands[which + 1 :])
+            return evolve(each, operands=made, **dict(in_call))  # type: ignore[arg-type]
+
+        return evolve(found, actions=tuple(map(changed, found.actions)))
+
+    return kernel(result, "y", change)
+
+
+def rows(stride: int) -> Lowered:
+    """A plan with `y` as a result of two rows, and a step in which they are so far apart."""
+    two = meant(ALONE, 2, bytes=256, rows=2, stride=256)
+    return operands(two, "y", other(2, bytes=256, rows=2, stride=stride))  # type: ignore[arg-type]
+
+
+def reversed_copy(result: Lowered) -> Lowered:
+    """The plan with a copy whose result is its first operand, in the kernel and in the step."""
+    ((name, found),) = result.kernels.items()
+    actions = tuple(
+        evolve(each, operands=each.operands[::-1]) if each.copies else each for each in found.actions
+    )
+    changed = evolve(result, kernels={name: evolve(found, actions=tuple(actions))})
+    return operands(changed, "r", lambda given: given[::-1])
+
+
+def unaligned(result: Lowered, memory: str) -> Lowered:
+    """The same plan with buffers of a memory that may be anywhere."""
+    for name in (each.name for each in result.steps.buffers if each.memory == memory):
+        result = buffer(result, name, alignment=1)
+    return result
 
 
 X, Y = ALONE.steps.inputs
@@ -235,6 +298,43 @@ FAULTS: dict[str, tuple[Lowered, list[str]]] = {
         evolve(ALONE, plan=evolve(ALONE.plan, offsets={**ALONE.plan.offsets, "q@sram": 8200})),
         ["step 1: misaligned"],
     ),
+    "a local buffer where it is not aligned": (aligned(32), ["step 7: misaligned"] * 3),
+    "a local buffer in an arena that is not aligned": (
+        unaligned(aligned(2), "bram"),
+        ["step 7: misaligned"] * 3,
+    ),
+    "an operand of one row, whatever is between rows": (
+        operands(ALONE, "y", other(1, bytes=512, stride=5)),
+        [],
+    ),
+    "rows of a result": (rows(256), []),
+    "rows of a result that are nearer": (rows(255), ["step 4: wrong-operand"]),
+    "an operand that begins between two units": (
+        operands(meant(ALONE, 1, offset=4), "y", other(1, offset=4)),
+        [],
+    ),
+    "a call of a kernel for any operator": (meant(ALONE, 0, {"operator": ""}), []),
+    "a result that may be smaller than nothing": (operands(ALONE, "y", other(2, smaller=True)), []),
+    "a result that may be over an operand and smaller, as in the kernel": (
+        operands(
+            meant(ALONE, 2, over=("s",), smaller=True), "y", other(2, over=("c_next@sram",), smaller=True)
+        ),
+        [],
+    ),
+    "a result that may be smaller than in the kernel": (
+        operands(meant(ALONE, 2, over=("s",)), "y", other(2, over=("c_next@sram",), smaller=True)),
+        ["step 4: unsafe-in-place"],
+    ),
+    "an input that is called a constant": (
+        buffer(ALONE, "p@sram", kind=BufferKind.CONSTANT, tensor="p"),
+        ["start of run: wrong-content"],
+    ),
+    "an output that the model does not have": (
+        ends(ALONE, outputs=(("y", "y@sram"), ("nobody", "z@sram"))),
+        ["end of run: wrong-output"] * 2,
+    ),
+    "weights that stay": (resident("b.w@ddr"), []),
+    "weights that stay and are others": (resident("a.w@ddr"), ["step 2: wrong-operand"]),
     "constants in an arena that is not aligned": (
         buffer(buffer(ALONE, "a.w@ddr", alignment=8), "b.w@ddr", alignment=8),
         ["step 0: misaligned"],
@@ -271,6 +371,7 @@ def test_constants_of_equal_bytes_are_equal() -> None:
 def test_a_plain_copy_is_written_over_its_operand_only_where_its_kernel_says_so() -> None:
     copied = lowered(chips.model(*COPIED, inputs={"x": 512}, weights=64), chips.ALONE)
     assert said(copied) == []
+    assert said(reversed_copy(copied)) == []
     assert said(operands(copied, "r", other(1, over=("x@sram",)))) == [
         "step 1 (dispatch r on host): error: `r@sram` may not be written over `x@sram` in the kernel "
         "[unsafe-in-place]"

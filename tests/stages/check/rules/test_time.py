@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from target_arch.plan.kernels import Operand
 from target_arch.plan.memory import Alias
 from target_arch.plan.steps import Step
-from target_arch.stages.check.rules.aliases import EqualBytes
+from target_arch.stages.check.rules.aliases import CALLER, LEND, EqualBytes
 from target_arch.stages.check.rules.occupancy import Occupancy, meeting
 from tests.stages.check.tiny import (
     LOADS,
@@ -541,6 +541,16 @@ HELD: dict[str, tuple[Case, list[str]]] = {
         case([whole(("b", 8, 8), ("c", 8, 4))], parts=(*PARTS, EqualBytes(tensor="c", whole="b", offset=4))),
         ["wrong-content"],
     ),
+    "a part at its place in another whole": (
+        case(
+            [whole(("a", 8, 8))],
+            parts=[
+                EqualBytes(tensor="a", whole="w", offset=0),
+                EqualBytes(tensor="a", whole="other", offset=8),
+            ],
+        ),
+        ["wrong-content"],
+    ),
     "a whole as large as its part": (
         case([whole(("r", 0, 16))], parts=[EqualBytes(tensor="w", whole="r", offset=0)]),
         [],
@@ -584,6 +594,11 @@ WRITERS: dict[str, tuple[list[Step], list[str]]] = {
     "its own bytes again": ([piece("one", 0), piece("one", 0)], []),
     "an operator of another partition": (
         [piece("one", 0), piece("one", 0, partition="q")],
+        ["1: written-twice"],
+    ),
+    "bytes that the caller lends": ([piece(LEND, 0, 16, partition=CALLER), piece("one", 0)], []),
+    "bytes that another step of the caller writes": (
+        [piece("one", 0, partition=CALLER), piece("two", 0)],
         ["1: written-twice"],
     ),
     "bytes of the third": (
