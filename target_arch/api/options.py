@@ -50,6 +50,9 @@ class CompileOptions(TypedDict, total=False):
     """The extent of an open first dimension."""
     input_values: Mapping[str, float]
     """Inputs of an ONNX model that are constants, and the number that all their elements are."""
+    input_ranges: Mapping[str, tuple[float, float]]
+    """The lowest and the highest value that an input will have, by its name; an empty name is the only input.
+    Integers are stored values."""
     begin: Wish
     """The tensors at which the part of the model begins that is compiled; without them its inputs."""
     end: Wish

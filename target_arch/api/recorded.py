@@ -24,6 +24,9 @@ def recorded_options(manifest: Manifest) -> CompileOptions:
         "constants": form,
         "io": model.io,
         "keep_dead": model.simplification is None,
+        "input_ranges": {
+            each.name: (each.range.low, each.range.high) for each in model.inputs if each.range is not None
+        },
     }
     if model.input_shapes is not None:
         asked = asdict(model.input_shapes)

@@ -13,6 +13,7 @@ from target_arch.emit.model.inputs import EmitInputs, Member
 from target_arch.emit.model.naming import describe
 from target_arch.plan.execution import Activity, Execution
 from target_arch.plan.frames import FramePipeline
+from target_arch.plan.input_range import InputRange
 from target_arch.plan.lowered import Lowered
 from target_arch.plan.manifest.bundle import (
     BundlePool,
@@ -36,6 +37,7 @@ from target_arch.plan.manifest.model import (
     ObjectiveEntry,
     PlacementEntry,
     PoolEntry,
+    RangeEntry,
     SelfTestEntry,
     SimplificationEntry,
     SlotEntry,
@@ -256,6 +258,7 @@ def _tensors(model: Model, pairs: tuple[tuple[str, str], ...]) -> tuple[TensorEn
             bytes=model.tensors[name].bytes,
             buffer=buffer,
             bounded=_bounded(model.tensors[name]),
+            range=_range(model.input_ranges.get(name)),
         )
         for name, buffer in pairs
     )
@@ -264,6 +267,10 @@ def _tensors(model: Model, pairs: tuple[tuple[str, str], ...]) -> tuple[TensorEn
 def _bounded(tensor: Tensor) -> BoundedEntry | None:
     bound = tensor.bounded
     return None if bound is None else BoundedEntry(axis=bound.axis, count=bound.count)
+
+
+def _range(promised: InputRange | None) -> RangeEntry | None:
+    return None if promised is None else RangeEntry(low=promised.low, high=promised.high)
 
 
 def _states(model: Model, steps: StepOrder) -> tuple[StateEntry, ...]:

@@ -7,6 +7,7 @@ from attrs import evolve, field, frozen
 
 from target_arch.backend.contract import Backend, Pattern
 from target_arch.backend.port import PortKind
+from target_arch.diagnostics import refusal
 from target_arch.emit.build.machine import require_machine
 from target_arch.pipeline.request import CompileRequest
 from target_arch.pipeline.resolve import (
@@ -23,6 +24,7 @@ from target_arch.pipeline.resolve import (
 )
 from target_arch.pipeline.reuse import Imported, ModelKey, Reuse
 from target_arch.plan.goal import Goal
+from target_arch.plan.input_range import InputRange, named
 from target_arch.plan.kernels import Codegen
 from target_arch.plan.memory import IoOwner
 from target_arch.plan.model import Model
@@ -124,11 +126,25 @@ def _import(
         plug_ins.operators.converter,
         request.passes,
     )
+    model = evolve(model, input_ranges=promised(request, model))
     if not request.keep_dead:
         model = without_dead_channels(model)
     if halves:
         model = with_half_weights(with_stepped_weights(model))
     return with_own_outputs(model) if request.io is IoOwner.CALLER else model, program
+
+
+def promised(request: CompileRequest, model: Model) -> dict[str, InputRange]:
+    """The promised ranges by input, without those that are no narrower than the type."""
+    place, types = str(request.model_path), {name: model.tensors[name].dtype for name in model.inputs}
+    asked = named(request.input_ranges, model.inputs, place)
+    ranges = ((name, InputRange.of(name, types[name], ends, place)) for name, ends in asked.items())
+    found = {name: each for name, each in ranges if not each.all_of(types[name])}
+    halves = [name for name in found if types[name] == "float16"]
+    if halves:
+        text = f"input `{halves[0]}` is float16, of which nothing can be promised"
+        raise refusal("wrong-range", place, text, "promise a range of an input of another type")
+    return {name: found[name] for name in model.inputs if name in found}
 
 
 def setting_of(request: CompileRequest, backends: Mapping[str, Backend]) -> Setting:

@@ -9,6 +9,7 @@ from attrs import field, frozen
 from target_arch.plan.constants_form import ConstantsForm, constants_form
 from target_arch.plan.division import Divide, divide
 from target_arch.plan.goal import Goal, goal
+from target_arch.plan.input_range import NO_RANGES, Ends
 from target_arch.plan.inputs.shapes import AS_IN_FILE, InputShapes
 from target_arch.plan.memory import IoOwner, io_owner
 from target_arch.plan.model_pools import Sharing, sharing
@@ -38,7 +39,8 @@ class CompileRequest:
     `states` maps names of inputs to those of outputs that are their values in the next run.
     `memory` maps memories to the bytes that the models may take of them at most.
     `images` are programs that the model wants on target_archs, instead of those that the SoC file names.
-    `input_shapes` fix dimensions that the model file leaves open.
+    `input_shapes` fix dimensions that the model file leaves open, `input_ranges` promise the lowest and the
+    highest value of inputs.
     `optimize` is the goal for the generated code. `io` says whose the bytes of model inputs and
     outputs are: with `caller` they are in no arena, and every run is given their addresses. With `keep_dead`
     channels that no result depends on are computed, too. `constants` is the form that constants have.
@@ -72,6 +74,7 @@ class CompileRequest:
     port: str = "host"
     images: Mapping[str, str] = field(factory=dict)
     input_shapes: InputShapes = AS_IN_FILE
+    input_ranges: Mapping[str, Ends] = NO_RANGES
     states: Mapping[str, str] = field(factory=dict)
     memory: Mapping[str, int] = field(factory=dict)
     frames: int | str | None = None

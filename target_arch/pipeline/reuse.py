@@ -15,6 +15,7 @@ from attrs import define, field, frozen
 from target_arch.backend.contract import Pattern
 from target_arch.pipeline.request import CompileRequest
 from target_arch.plan.goal import Goal
+from target_arch.plan.input_range import Ends
 from target_arch.plan.memory import IoOwner
 from target_arch.plan.model import Model
 from target_arch.plan.tuning import Tuning
@@ -29,7 +30,8 @@ Imported = tuple[Model, RelaxProgram]
 @frozen(kw_only=True)
 class ModelKey:
     """Everything that an imported model depends on beside the plug-ins: `content` is the digest of the file,
-    `shapes` are the fixed shapes and values of its inputs, and its cut, as text.
+    `shapes` are the fixed shapes and values of its inputs, and its cut, as text, `ranges` what is promised of
+    them.
     """
 
     path: Path
@@ -37,6 +39,7 @@ class ModelKey:
     name: str | None
     patterns: tuple[Pattern, ...]
     shapes: str
+    ranges: tuple[tuple[str, Ends], ...]
     states: tuple[tuple[str, str], ...]
     keep_dead: bool
     for_size: bool
@@ -53,6 +56,7 @@ class ModelKey:
             name=request.name,
             patterns=patterns,
             shapes=repr((sorted(given.shapes.items()), given.batch, sorted(given.values.items()), given.cut)),
+            ranges=tuple(sorted(request.input_ranges.items())),
             states=tuple(sorted(request.states.items())),
             keep_dead=request.keep_dead,
             for_size=request.optimize is Goal.SIZE,

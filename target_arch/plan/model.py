@@ -13,6 +13,7 @@ from math import prod
 from attrs import evolve, field, frozen
 
 from target_arch.plan.division import SliceOf
+from target_arch.plan.input_range import InputRange
 from target_arch.plan.operators.facts import (
     LOOP_OPERATIONS,
     MACS_PER_OUTPUT,
@@ -224,6 +225,7 @@ class Model:
     states last. `simplification` says what of the file's model is not in it; None where all of it is.
     `slices` are the operators (by id) that compute a part of what one operator of the file's model computes,
     `links` those that name bytes for slices or gather slices, each with the operator that is divided.
+    `input_ranges` are promised of inputs, by their names; results are right for such inputs alone.
     """
 
     name: str
@@ -236,6 +238,7 @@ class Model:
     simplification: Simplification | None = None
     slices: Mapping[str, SliceOf] = field(factory=dict)
     links: Mapping[str, str] = field(factory=dict)
+    input_ranges: Mapping[str, InputRange] = field(factory=dict)
 
     def __repr__(self) -> str:
         return f"<model {self.name}: {len(self.operators)} operators>"

@@ -137,6 +137,7 @@ def test_every_option_of_a_plan_is_recorded() -> None:
     or they are files.
     """
     elsewhere = {"model_path", "soc", "mode", "optimize", "io", "name", "port", "input_shapes", "keep_dead"}
+    elsewhere |= {"input_ranges"}
     files = {"costs", "tuning", "backend_dirs", "plug_ins", "images", "passes"}
     renamed = {"memory": "memory_limits"}
     asked = {renamed.get(each.name, each.name) for each in fields(CompileRequest)}

@@ -171,20 +171,25 @@ def images(texts: Sequence[str]) -> dict[str, str]:
 
 
 def input_ranges(texts: Sequence[str]) -> dict[str, tuple[float, float]]:
-    """`indices=0:70`: the lowest and the highest value by input."""
+    """`indices=0:70`: the lowest and the highest value by input; `0:70` is of the only one."""
     ranges: dict[str, tuple[float, float]] = {}
     for text in texts:
-        name, _, ends = text.rpartition("=")
+        name, equals, ends = text.rpartition("=")
         try:
-            low, high = map(float, ends.split(":"))
+            low, high = map(_number, ends.split(":"))
         except ValueError:
             raise _bad_range(text, "is no range") from None
-        if not name:
+        if equals and not name:
             raise _bad_range(text, "names no input")
         if name in ranges:
             raise _bad_range(text, "names an input twice")
         ranges[name] = low, high
     return ranges
+
+
+def _number(text: str) -> float:
+    """An integer of any size, or a float. ValueError for anything else."""
+    return int(text) if text.lstrip("+-").isdigit() else float(text)
 
 
 def _bad_range(text: str, fault: str) -> DiagnosticError:

@@ -13,6 +13,7 @@ from attrs import field, frozen
 
 from target_arch.cli.arguments.option_texts import (
     images,
+    input_ranges,
     lowering_orders,
     memory_limits,
     names,
@@ -270,6 +271,17 @@ PLAN = (
         help="the most frames in flight: the bundle gets functions that take a frame while others are at "
         "work; auto: as many as make results come faster",
         argument={"type": frames, "metavar": "N"},
+    ),
+    OptionRow(
+        name="input_ranges",
+        flag="--input-range",
+        help="promise the lowest and the highest value of an input, stored values where it is quantized, as "
+        "in x=-10:90, or LOW:HIGH of the only one (of several models MODEL:NAME=...); may repeat. Of a "
+        "bundle that is verified, the random values (of several models MODEL.NAME=...)",
+        read=lambda texts, _: input_ranges(texts),
+        of_model=True,
+        repeats=True,
+        argument={"metavar": "[NAME=]LOW:HIGH"},
     ),
     OptionRow(
         name="keep_dead",

@@ -429,10 +429,6 @@ def _verify(to: ArgumentParser) -> None:
         help="the class of each of these inputs: prints the accuracy, beside the reference's; also the array "
         "`labels` of the .npz file",
     )  # fmt: skip
-    to.add_argument(
-        "--input-range", action="append", default=[], metavar="NAME=LOW:HIGH",
-        help="the lowest and the highest random value of an input, as in indices=0:70; may repeat",
-    )  # fmt: skip
     to.add_argument("--seed", type=int, default=0, help="of the random inputs (default: 0)")
     to.add_argument(
         "--layers", action="store_true",

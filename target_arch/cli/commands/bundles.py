@@ -150,7 +150,7 @@ def verify(options: argparse.Namespace) -> int:
             inputs=options.inputs,
             expected=options.expected,
             labels=options.labels,
-            input_ranges=input_ranges(options.input_range),
+            input_ranges={} if options.bundle is None else input_ranges(options.input_range),
         )
     _say(results, options)
     return 0 if all(each.passed for each in results.values()) else 1
@@ -193,7 +193,7 @@ def _with_operators(bundle: "Bundle", options: argparse.Namespace) -> "Bundle":
     """The bundle with its model as it was compiled. DiagnosticError where the options give another bundle."""
     if len(bundle.models) > 1:
         raise _no_layers("one model at a time")
-    made = compiled_again(bundle, options)
+    made = compiled_again(bundle, argparse.Namespace(**{**vars(options), "input_range": []}))
     same = made.bundle(bundle.directory)
     _require_operators(made, options)
     return same

@@ -15,6 +15,7 @@ OPTIONS: Mapping[str, str] = MappingProxyType(
         "compiler": "--cc",
         "end": "--to",
         "flags": "--cflags",
+        "input_ranges": "--input-range",
         "input_shapes": "--input-shape",
         "input_values": "--input-value",
         "targets": "--target",

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from target_arch.emit.model import promises
 from target_arch.emit.model.inputs import Member, Terminal, terminals
 from target_arch.emit.model.lent import io_type
 from target_arch.emit.model.naming import pipeline_symbol
@@ -156,7 +157,7 @@ def _submit(member: Member) -> tuple[str, ...]:
         "const void *const starts[] = {",
         *(f"    {value}->{one.member}," for one in given),
         "};",
-        "return ta_frames_submit(&frames, starts, number);",
+        *promises.submit_body(member, value, "ta_frames_submit(&frames, starts, number)"),
     )
 
 

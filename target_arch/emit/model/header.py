@@ -8,13 +8,14 @@ from collections.abc import Sequence
 
 from attrs import evolve, field, frozen
 
-from target_arch.emit.model import frames, lent
+from target_arch.emit.model import frames, lent, promises
 from target_arch.emit.model.deadline import deadline_declaration
 from target_arch.emit.model.inputs import EmitInputs, Member, Terminal, terminals
 from target_arch.emit.model.states import RESET
 from target_arch.emit.model.weights import EmittedWeights, weights_header
 from target_arch.emit.model.workload import workload_declarations
 from target_arch.emit.text.emitter import Emitter
+from target_arch.emit.text.literals import float_literal
 from target_arch.emit.text.names import comment
 from target_arch.plan.memory import BufferKind
 from target_arch.plan.model_pools import Sharing
@@ -245,6 +246,7 @@ def _text(header: _Header) -> str:
         out.line()
         _macros(out, terminal)
         lent.macros(out, header.inputs, terminal)
+        promises.macros(out, terminal)
     out.line()
     out.lines(("#ifdef __cplusplus", 'extern "C" {', "#endif"))
     if header.port:
@@ -282,11 +284,5 @@ def _macros(out: Emitter, terminal: Terminal) -> None:
     if quantization is not None and len(quantization.scale) == 1:
         scale = quantization.scale[0]
         out.line("/* real = scale * (stored - zero point) */")
-        out.line(f"#define {terminal.macro}_SCALE {_decimal(scale)}f")
+        out.line(f"#define {terminal.macro}_SCALE {float_literal(scale)}")
         out.line(f"#define {terminal.macro}_ZERO_POINT ({quantization.zero_point[0]})")
-
-
-def _decimal(scale: float) -> str:
-    """Nine digits carry a float32; C++ before 2017 has no hexadecimal ones."""
-    text = f"{scale:.9g}"
-    return text if set(text) & {".", "e"} else f"{text}.0"

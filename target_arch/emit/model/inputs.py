@@ -13,6 +13,7 @@ from target_arch.emit.text.literals import c_type
 from target_arch.emit.text.names import header_stem, identifiers
 from target_arch.plan.constants_form import ConstantsForm
 from target_arch.plan.goal import Goal
+from target_arch.plan.input_range import InputRange
 from target_arch.plan.inputs.shapes import AS_IN_FILE, InputShapes
 from target_arch.plan.kernels import Kernel
 from target_arch.plan.lowered import Lowered
@@ -112,7 +113,9 @@ class Member:
 
 @frozen(kw_only=True)
 class Terminal:
-    """A model input or output: its C function, how its macros start, and its number among its like."""
+    """A model input or output: its C function, how its macros start, and its number among its like; of an
+    input what is promised of its values, if anything is.
+    """
 
     function: str
     macro: str
@@ -121,6 +124,7 @@ class Terminal:
     number: int
     tensor: Tensor
     buffer: Buffer = field(repr=False)
+    promised: InputRange | None = None
 
     @property
     def place(self) -> str:
@@ -156,6 +160,7 @@ def terminals(member: Member) -> tuple[Terminal, ...]:
             number=number,
             tensor=member.model.tensors[tensor],
             buffer=buffers[held[number][1]],
+            promised=member.model.input_ranges.get(tensor),
         )
         for kind, held in {BufferKind.INPUT: steps.inputs, BufferKind.OUTPUT: steps.outputs}.items()
         for number, (tensor, name) in enumerate(identifiers(tensor for tensor, _ in held).items())

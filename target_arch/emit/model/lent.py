@@ -4,6 +4,7 @@ which the runtime knows its addresses.
 
 from collections.abc import Sequence
 
+from target_arch.emit.model import promises
 from target_arch.emit.model.arenas import EmittedArena
 from target_arch.emit.model.inputs import EmitInputs, Member, Terminal, terminals
 from target_arch.emit.model.naming import bundle_symbol, soc_symbol
@@ -95,6 +96,7 @@ def run_body(inputs: EmitInputs, member: Member, run: str) -> tuple[str, ...]:
         "    };",
         f"    status = ta_lend(&{bundle}, &{soc_symbol(inputs)}, starts);",
         "}",
+        *promises.lent_check(member),
         "if (status == TA_OK)",
         f"    status = {run};",
         f"ta_give_back(&{bundle});",

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from attrs import frozen
 
-from target_arch.emit.model import frames
+from target_arch.emit.model import frames, promises
 from target_arch.emit.model.arenas import EmittedArena, placed
 from target_arch.emit.model.header import accessor
 from target_arch.emit.model.inputs import EmitInputs, Member, terminals
@@ -47,11 +47,14 @@ _Functions = dict[str, tuple[str, ...]]
 
 @frozen(kw_only=True)
 class _Source:
-    """One C file: the name of it and its header, the rest of its first line, and its definitions."""
+    """One C file: the name of it and its header, the rest of its first line, and its definitions, `checks` of
+    inputs before the other functions.
+    """
 
     stem: str
     about: str = ""
     declarations: tuple[str, ...] = ()
+    checks: tuple[str, ...] = ()
     functions: Mapping[str, tuple[str, ...]]
 
 
@@ -130,6 +133,7 @@ def _of_bundle(
             *_residents(residents),
             *(("static const char *damaged;",) if weights else ()),
         ),
+        checks=tuple(line for member in inside for line in promises.check(member)),
         functions=functions,
     )
 
@@ -138,7 +142,7 @@ def _of_model(
     inputs: EmitInputs, runtime: _Runtime, member: Member, resets: Mapping[str, _Functions]
 ) -> _Source:
     own = _run(inputs, runtime, member) | resets[member.name] | _accessors(member)
-    return _Source(stem=member.stem, functions=own)
+    return _Source(stem=member.stem, checks=promises.check(member), functions=own)
 
 
 def _init(
@@ -189,7 +193,7 @@ def _residents(members: Sequence[Member]) -> tuple[str, ...]:
 
 def _run(inputs: EmitInputs, runtime: _Runtime, member: Member) -> _Functions:
     run = runtime.runs[member.name]
-    body = run_body(inputs, member, run) if member.lends else _returning(run)
+    body = run_body(inputs, member, run) if member.lends else promises.run_body(member, run)
     return {run_signature(member): body}
 
 
@@ -236,6 +240,7 @@ def _text(inputs: EmitInputs, source: _Source) -> str:
     if source.declarations:
         out.line()
     out.lines(source.declarations)
+    out.lines(source.checks)
     for signature, statements in source.functions.items():
         out.lines(("", signature, "{"))
         with out.indent():

@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from math import ceil
 
+from target_arch.emit.model import promises
 from target_arch.emit.model.inputs import EmitInputs
 from target_arch.emit.text.emitter import Emitter
 from target_arch.emit.text.names import comment
@@ -47,7 +48,7 @@ ta_status {bundle}_workload_stop(void);"""
 _FUNCTIONS = """
 ta_status {bundle}_workload_start(const ta_workload_hooks *hooks)
 {{
-    return ta_workload_start(&workload, &{bundle}_models, &schedule, states, lines, progress, hooks);
+{start}
 }}
 
 ta_status {bundle}_workload_turn(uint32_t *sleep_us)
@@ -69,6 +70,27 @@ ta_status {bundle}_workload_stop(void)
 {{
     return ta_workload_stop(&workload);
 }}"""
+
+
+_START = """\
+    return ta_workload_start(&workload, &{bundle}_models, &schedule, states, lines, progress, hooks);"""
+_CHECKED_START = (
+    """\
+#ifdef TA_INPUTS_CHECK
+    const ta_workload_hooks none = {{NULL, NULL, NULL}};
+    const ta_workload_hooks asked = hooks != NULL ? *hooks : none;
+    const ta_workload_hooks checked = {{begin, asked.end, asked.context}};
+    const ta_status status =
+        ta_workload_start(&workload, &{bundle}_models, &schedule, states, lines, progress, &checked);
+    if (status == TA_OK)
+        callers = asked;
+    return status;
+#else
+"""
+    + _START
+    + """
+#endif"""
+)
 
 
 def workload_declarations(inputs: EmitInputs, timed: TimedTasks) -> str:
@@ -117,7 +139,10 @@ def workload_source(inputs: EmitInputs, timed: TimedTasks) -> str:
     out.line(f"static ta_line lines[{timelines}];")
     out.line(f"static ta_progress progress[{count} * {timelines}];")
     out.line("static ta_workload workload;")
-    out.block(_FUNCTIONS.format(bundle=inputs.stem))
+    hook = promises.hooks_check(inputs.members)
+    out.lines(hook)
+    start = (_CHECKED_START if hook else _START).format(bundle=inputs.stem)
+    out.block(_FUNCTIONS.format(bundle=inputs.stem, start=start))
     return out.text()
 
 

@@ -12,7 +12,7 @@ from target_arch.emit.text.digits import decimal, hexadecimal
 from target_arch.emit.text.listing import Listing
 from target_arch.plan.model import C_TYPES, Tensor
 
-_SUFFIXES = {"uint32": "u", "int64": "LL", "float32": "f"}
+_SUFFIXES = {"uint32": "u", "int64": "LL", "uint64": "uLL", "float32": "f"}
 _LOWEST = {"int32": "(-2147483647-1)", "int64": "(-9223372036854775807LL-1)"}
 
 
@@ -41,12 +41,23 @@ def literals(tensor: Tensor) -> Literals:
     return Literals(c_type=c_type(dtype), items=_integers(values, dtype))
 
 
+def integer_literal(value: int, dtype: str) -> str:
+    """An integer of that dtype."""
+    if dtype in _LOWEST and value == np.iinfo(dtype).min:
+        return _LOWEST[dtype]
+    return f"{value}{_SUFFIXES.get(dtype, '')}"
+
+
+def float_literal(value: float) -> str:
+    """A float32 in nine digits, which carry it; C++ before 2017 has no hexadecimal ones."""
+    text = f"{value:.9g}"
+    return f"{text}f" if set(text) & {".", "e"} else f"{text}.0f"
+
+
 def _integers(values: np.ndarray, dtype: str) -> Listing:
-    suffix, lowest = _SUFFIXES.get(dtype, ""), _LOWEST.get(dtype)
-    bound = np.iinfo(dtype).min
-    if lowest is None or not (values == bound).any():
-        return decimal(values, suffix)
-    return Listing.of(lowest if value == bound else f"{value}{suffix}" for value in values.tolist())
+    if dtype not in _LOWEST or not (values == np.iinfo(dtype).min).any():
+        return decimal(values, _SUFFIXES.get(dtype, ""))
+    return Listing.of(integer_literal(value, dtype) for value in values.tolist())
 
 
 def _floats(values: np.ndarray, dtype: str) -> Literals:

@@ -8,6 +8,7 @@ from typing import Annotated
 from attrs import frozen
 
 from target_arch.plan.execution import ActivityKind, below_bound
+from target_arch.plan.input_range import InputRange
 from target_arch.plan.manifest.operators import DividedEntry, OperatorEntry, PartitionEntry
 from target_arch.plan.manifest.verification import VerificationEntry
 from target_arch.plan.memory import IoOwner
@@ -127,6 +128,14 @@ class BoundedEntry:
 
 
 @frozen(kw_only=True)
+class RangeEntry:
+    """The values that an input may have; integers are stored values."""
+
+    low: Annotated[SignedNumber, "the least value of an element"]
+    high: Annotated[SignedNumber, "the greatest"]
+
+
+@frozen(kw_only=True)
 class TensorEntry:
     """An input or output of a model. Its bytes are those of its shape and type."""
 
@@ -136,6 +145,16 @@ class TensorEntry:
     bytes: int
     buffer: Annotated[str, "the buffer that holds it, one of `buffers`"]
     bounded: Annotated[BoundedEntry | None, "where its size depends on values", WHERE_THERE] = None
+    range: Annotated[
+        RangeEntry | None,
+        "the values that were [promised](models.md#a-range-that-is-promised) of an input",
+        WHERE_THERE,
+    ] = None
+
+    @property
+    def promised(self) -> InputRange | None:
+        """The range that was promised of an input; None without one."""
+        return None if self.range is None else InputRange(low=self.range.low, high=self.range.high)
 
     def contradictions(self) -> Iterator[tuple[Path, str]]:
         """A size that is not that of the shape and type."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from target_arch.diagnostics import DiagnosticError, refusal
+from target_arch.diagnostics import DiagnosticError, Keyword, advice, refusal
 from target_arch.plan.manifest.model import TensorEntry
 
 Array = NDArray[Any]
@@ -23,13 +23,24 @@ _MOST_AXES = 6
 
 def checked_tensor(value: Array, tensor: TensorEntry, place: str, kind: str = "input") -> Array:
     """The array, which is an input, or a tensor of another `kind`, as a manifest describes it.
-    DiagnosticError where its shape or type is another one.
+    DiagnosticError where its shape or type is another one, or a value is not as was promised.
     """
     has, takes = f"{value.dtype}{list(value.shape)}", f"{tensor.dtype}{list(tensor.shape)}"
     if has == takes:
+        require_promised(value, tensor, place)
         return value
     hint = _type_hint(value, tensor) or _shape_hint(value.shape, tensor.shape)
     raise refusal("wrong-input", place, f"{kind} `{tensor.name}` is {takes}, given is {has}", hint)
+
+
+def require_promised(values: Array, tensor: TensorEntry, place: str) -> None:
+    """DiagnosticError where a value is not in the range that was promised of the input."""
+    promise = tensor.promised
+    if promise is not None and not promise.has(values):
+        least, greatest = values.min(), values.max()
+        message = f"input `{tensor.name}` was promised to be {promise}, given is {least} to {greatest}"
+        hint = advice("compile the model for these values, with a wider range in ", Keyword("input_ranges"))
+        raise refusal("wrong-input", place, message, hint)
 
 
 def read_tensor(path: Path, tensor: TensorEntry) -> Array:
@@ -45,7 +56,9 @@ def read_tensor(path: Path, tensor: TensorEntry) -> Array:
     if len(content) != tensor.bytes:
         text = f"has {len(content):,} B, input `{tensor.name}` takes {tensor.bytes:,} B"
         raise refusal("wrong-input", path, text)
-    return np.frombuffer(content, tensor.dtype).reshape(tensor.shape)
+    values = np.frombuffer(content, tensor.dtype).reshape(tensor.shape)
+    require_promised(values, tensor, str(path))
+    return values
 
 
 def _npy(path: Path, tensor: TensorEntry) -> Array:

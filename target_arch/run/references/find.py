@@ -12,7 +12,7 @@ from target_arch.run.references import rounding
 from target_arch.run.references.bounded import BoundedAnswer, bounds_of_model, padded
 from target_arch.run.references.onnxruntime import NO_VALUES, ort
 from target_arch.run.references.pytorch import pytorch
-from target_arch.run.references.reference import Frame, Reference, Shapes, spread, tolerance
+from target_arch.run.references.reference import Frame, Reference, Shapes, promised, spread, tolerance
 from target_arch.run.references.stateful import stateful
 
 
@@ -84,7 +84,9 @@ def self_test(
     """
     try:
         bounds = () if imported is None else bounds_of_model(imported)
-        return _vector(reference_for(model, shapes, states, values, cut, bounds), seed, imported)
+        reference = reference_for(model, shapes, states, values, cut, bounds)
+        ranges = [] if imported is None else map(imported.input_ranges.get, imported.inputs)
+        return _vector(promised(reference, tuple(ranges)), seed, imported)
     except DiagnosticError as error:
         return error.diagnostics[0].message
 

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from target_arch.diagnostics import DiagnosticError, refusal
 from target_arch.emit import Tolerance
+from target_arch.plan.input_range import InputRange
 from target_arch.run.tools.toolchain import ToolMissing, missing
 
 FLOAT_TOLERANCE = 1e-4
@@ -130,6 +131,18 @@ class Reference:
             )
             for number in range(count)
         )
+
+
+def promised(reference: Reference, ranges: Sequence[InputRange | None]) -> Reference:
+    """The reference whose random inputs are in these ranges, one for each of its first inputs in order; None
+    where nothing is promised.
+    """
+    every = (*ranges, *(None for _ in reference.inputs[len(ranges) :]))
+    inputs = (
+        one if each is None else evolve(one, low=each.low, high=each.high)
+        for one, each in zip(reference.inputs, every, strict=False)
+    )
+    return evolve(reference, inputs=tuple(inputs))
 
 
 def spread(reference: Reference, answers: Sequence[tuple[Frame, ...]]) -> float:

@@ -2,19 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 
-import numpy as np
 from attrs import evolve, frozen
 
-from target_arch.diagnostics import name_hint, refusal
+from target_arch.diagnostics import refusal
 from target_arch.emit.bundle_name import qualified
+from target_arch.plan.input_range import NO_RANGES, Ends, InputRange, named
 from target_arch.plan.manifest.bundle import Manifest
 from target_arch.plan.manifest.model import ModelEntry, TensorEntry
-from target_arch.run.references.reference import Input, Reference
+from target_arch.run.references.reference import Reference, promised
 from target_arch.run.verification.recorded import RecordedPlaces, read_record
 
-NO_RANGES: Mapping[str, tuple[float, float]] = MappingProxyType({})
+_PLACE = "input ranges"
 
 
 @frozen(kw_only=True)
@@ -29,7 +28,7 @@ class CallersInputs:
     recorded: Path | None = None
     expected: Path | None = None
     labels: Path | None = None
-    ranges: Mapping[str, tuple[float, float]] = NO_RANGES
+    ranges: Mapping[str, Ends] = NO_RANGES
 
     def applied(
         self, references: Mapping[str, Reference], manifest: Manifest, count: int
@@ -40,8 +39,11 @@ class CallersInputs:
         numbers of frames, and for outputs or labels without inputs.
         """
         models = {model.name: _tensors(model, len(manifest.models)) for model in manifest.models}
-        _require_known(self.ranges, [each.name for tensors in models.values() for each in tensors])
-        found = {name: self._ranged(references[name], tensors) for name, tensors in models.items()}
+        asked = named(self.ranges, [each.name for each in _every(models)], _PLACE)
+        found = {
+            name: promised(references[name], [_range(each, asked.get(each.name)) for each in tensors])
+            for name, tensors in models.items()
+        }
         if self.recorded is None:
             _require_no_results(self.expected, self.labels)
             return found
@@ -60,20 +62,17 @@ class CallersInputs:
             for name, tensors in models.items()
         }
 
-    def _ranged(self, reference: Reference, tensors: Sequence[TensorEntry]) -> Reference:
-        inputs = zip(reference.inputs, tensors, strict=False)
-        ranged = [self._range(one, tensor.name) for one, tensor in inputs]
-        return evolve(reference, inputs=(*ranged, *reference.inputs[len(ranged) :]))
 
-    def _range(self, one: Input, name: str) -> Input:
-        if name not in self.ranges:
-            return one
-        low, high = self.ranges[name]
-        limits = np.iinfo(one.dtype) if one.dtype.kind in "iu" else None
-        if low > high or (limits is not None and not limits.min <= low <= high <= limits.max):
-            message = f"input `{name}`, which is {one.dtype}, cannot be from {low:g} to {high:g}"
-            raise refusal("wrong-range", "input ranges", message, "name the lowest value first")
-        return evolve(one, low=low, high=high)
+def _range(tensor: TensorEntry, ends: Ends | None) -> InputRange | None:
+    """The range of random values: that which was asked for, else that which was promised."""
+    promise = tensor.promised
+    if ends is None:
+        return promise
+    asked = InputRange.of(str(tensor.name), tensor.dtype, ends, _PLACE)
+    if promise is not None and not promise.low <= asked.low <= asked.high <= promise.high:
+        message = f"input `{tensor.name}` was promised to be {promise}, not {asked}"
+        raise refusal("wrong-range", _PLACE, message, "results are right for values that were promised alone")
+    return asked
 
 
 def _require_no_results(*places: Path | None) -> None:
@@ -95,10 +94,3 @@ def _outputs(model: ModelEntry, models: int) -> list[TensorEntry]:
 def _tensors(model: ModelEntry, models: int) -> list[TensorEntry]:
     """The inputs of a model, by the names that they have in the bundle."""
     return [evolve(each, name=qualified(model.name, each.name, models)) for each in model.inputs]
-
-
-def _require_known(names: Mapping[str, object], known: Sequence[str]) -> None:
-    for name in names:
-        if name not in known:
-            hint = name_hint(name, known, "inputs are")
-            raise refusal("wrong-range", "input ranges", f"there is no input `{name}`", hint)

@@ -10,7 +10,13 @@ from target_arch.diagnostics import DiagnosticError, listed, refusal
 from target_arch.plan.manifest.model import TensorEntry
 from target_arch.plan.model import file_name
 from target_arch.run.execute.labels import LABELS, classes_of
-from target_arch.run.execute.tensors import Array, checked_tensor, read_archive, read_array
+from target_arch.run.execute.tensors import (
+    Array,
+    checked_tensor,
+    read_archive,
+    read_array,
+    require_promised,
+)
 from target_arch.run.references.reference import Frame
 
 Tensors = Sequence[TensorEntry]
@@ -120,6 +126,7 @@ def _stacked(array: Array, tensor: TensorEntry, place: Path, kind: str) -> Array
     if array.ndim != len(shape) + 1 or not len(array):
         raise _unlike(array, tensor, place, kind)
     checked_tensor(array[0], tensor, str(place), kind)
+    require_promised(array, tensor, str(place))
     return array
 
 

@@ -2,7 +2,8 @@
 
 The bounds are those of the operators' own arithmetic, rounding included: requantization never falls as an
 accumulator rises, so the ends of an interval go to the ends of the result's. Values are never too few: where
-a rule does not know an operator, its output may have every value of its type.
+a rule does not know an operator, its output may have every value of its type. An input has those of its type,
+or those that are promised.
 
 Tests: `tests/stages/simplification/test_removal.py`.
 """
@@ -28,6 +29,7 @@ from target_arch.stages.simplification.links import (
     keeps_last_axis,
     reshaped_channels,
 )
+from target_arch.stages.simplification.reals import promised_reals, quantized
 from target_arch.stages.simplification.weights import Weights, reads_integers
 
 Ranges = Mapping[str, ChannelRange]
@@ -37,8 +39,9 @@ _Rule = Callable[[Operator, Model, Ranges], ChannelRange | None]
 def channel_ranges(model: Model) -> dict[str, ChannelRange]:
     """Return the range of every tensor of integers of up to 32 bits."""
     known: dict[str, ChannelRange] = {}
+    reals = promised_reals(model)
     for name in model.given:
-        _note(known, name, ChannelRange.of_type(model.tensors[name]))
+        _note(known, name, _given(name, model))
     for name in (name for operator in model.operators for name in operator.constants):
         _note(known, name, ChannelRange.of_constant(model.tensors[name]))
     for operator in model.operators:
@@ -46,10 +49,18 @@ def channel_ranges(model: Model) -> dict[str, ChannelRange]:
         rule = _rule_of(operator)
         inputs = (*operator.inputs, *operator.constants)
         ruled = rule(operator, model, known) if rule and all(name in known for name in inputs) else None
+        if operator.kind is OperatorKind.QUANTIZE and inputs[0] in reals:
+            ruled = quantized(operator, model, reals[inputs[0]])
         if ruled is None or ruled.channels != channels_of(tensor):
             ruled = ChannelRange.of_type(tensor)
         _note(known, operator.output, ruled)
     return known
+
+
+def _given(name: str, model: Model) -> ChannelRange | None:
+    """The range that is promised of an input; without a promise, and of a state, all values of the type."""
+    every, promise = ChannelRange.of_type(model.tensors[name]), model.input_ranges.get(name)
+    return every if every is None or promise is None else every.within(int(promise.low), int(promise.high))
 
 
 def _note(known: dict[str, ChannelRange], name: str, range_: ChannelRange | None) -> None:

@@ -4,8 +4,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from attrs import evolve
 
 from conformance.channel_networks import Network, Values, random_network
+from target_arch.plan.input_range import InputRange
 from target_arch.plan.model import Model
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.relax.importer import import_model
@@ -24,6 +26,27 @@ def frames(model: Model, seed: int) -> list[Values]:
         *(draw.integers(-128, 128, shape).astype(np.int8) for _ in range(3)),
         draw.choice(np.array([-128, 127], np.int8), shape),
     ]
+
+
+PROMISES = (InputRange(low=0, high=127), InputRange(low=-9, high=40), InputRange(low=7, high=7))
+
+
+@pytest.mark.parametrize("promise", PROMISES, ids=str)
+@pytest.mark.parametrize("seed", range(10))
+def test_what_is_promised_of_an_input(promise: InputRange, seed: int) -> None:
+    """Results are equal, every value is in its range, and never is more computed than without a promise."""
+    model, _ = random_network(seed)
+    promised = evolve(model, input_ranges={model.inputs[0]: promise})
+    smaller, ranges = without_dead_channels(promised), channel_ranges(promised)
+    assert channels(smaller) <= channels(without_dead_channels(model))
+    for frame in (np.clip(each, promise.low, promise.high).astype(np.int8) for each in frames(model, seed)):
+        results = exact_values(model, frame)
+        (found,) = exact_outputs(smaller, [frame]) or ()
+        np.testing.assert_array_equal(found, results[model.outputs[0]])
+        for name, values in results.items():
+            rows = values.reshape(-1, values.shape[-1])
+            assert (rows >= ranges[name].low).all(), name
+            assert (rows <= ranges[name].high).all(), name
 
 
 def channels(model: Model) -> int:
@@ -47,14 +70,20 @@ def test_no_value_is_outside_of_its_range(seed: int) -> None:
     model, _ = random_network(seed)
     ranges = channel_ranges(model)
     for frame in frames(model, seed):
-        values = {model.inputs[0]: frame}
-        for operator in model.operators:
-            result = exact(operator, model, values)
-            assert result is not None
-            values[operator.output] = result
-            rows = result.reshape(-1, result.shape[-1])
-            assert (rows >= ranges[operator.output].low).all(), operator.id
-            assert (rows <= ranges[operator.output].high).all(), operator.id
+        for name, values in exact_values(model, frame).items():
+            rows = values.reshape(-1, values.shape[-1])
+            assert (rows >= ranges[name].low).all(), name
+            assert (rows <= ranges[name].high).all(), name
+
+
+def exact_values(model: Model, frame: Values) -> dict[str, Values]:
+    """Every tensor that is computed from a frame, and the frame."""
+    values = {model.inputs[0]: frame}
+    for operator in model.operators:
+        result = exact(operator, model, values)
+        assert result is not None
+        values[operator.output] = result
+    return values
 
 
 def test_random_networks_have_something_to_remove() -> None:

@@ -1,0 +1,143 @@
+"""A range that is promised of an input: what follows from it, who keeps to it and who refuses."""
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import target_arch
+from conformance.tflite_files import TfliteFile
+from target_arch.api.compilation import Compilation
+from target_arch.cli.main import main
+from target_arch.diagnostics import DiagnosticError
+from target_arch.plan.workloads.workload import TimedModel, Timing, Workload
+from tests.e2e.conftest import PORTABLE
+
+pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert: pip install 'target-arch[verify]'")
+
+ALONE = Path(__file__).parent / "input_range.c"
+JOBS = Path(__file__).parent / "input_range_jobs.c"
+CHECK = "-DTA_INPUTS_CHECK"
+CHANNELS = 6
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A 1x1 convolution with a ReLU, and a 3x3 one that reads it. Real inputs are from -6.4 to 6.35."""
+    file, draw = TfliteFile(), np.random.default_rng(1)
+    source = file.input((1, 6, 6, 2), "int8", 0.05, 0)
+    middle = file.tensor((1, 6, 6, CHANNELS), "int8", 0.05, -128)
+    taps = draw.integers(20, 127, (CHANNELS, 1, 1, 2))
+    taps[::2] *= -1
+    _conv(file, source, middle, taps, activation=1)
+    out = file.output((1, 4, 4, 3), "int8", 0.3, 5)
+    _conv(file, middle, out, draw.integers(-127, 128, (3, 3, 3, CHANNELS)), activation=0)
+    path = tmp_path_factory.mktemp("model") / "small.tflite"
+    path.write_bytes(file.content())
+    return path
+
+
+def _conv(file: TfliteFile, source: int, out: int, taps: np.ndarray, *, activation: int) -> None:
+    """Weights of scale 0.01, and biases of zero."""
+    weights = file.tensor(taps.shape, "int8", 0.01, data=taps)
+    bias = file.tensor((len(taps),), "int32", 0.0005, data=np.zeros(len(taps)))
+    options = {
+        "padding": 1, "strideH": 1, "strideW": 1, "dilationHFactor": 1, "dilationWFactor": 1,
+        "fusedActivationFunction": activation,
+    }  # fmt: skip
+    file.operator("CONV_2D", [source, weights, bias], [out], ("Conv2DOptions", options), 3)
+
+
+def computed(made: Compilation) -> int:
+    """The channels that are computed."""
+    found = made.manifest.models[0].simplification
+    assert found is not None
+    assert found.all_channels == CHANNELS + 3
+    return found.channels
+
+
+def test_channels_that_a_range_makes_constant_are_left_out(model: Path) -> None:
+    """Where no input is negative, a channel with negative weights alone is zero after its ReLU."""
+    assert computed(target_arch.compile(model, "zynq_edge", input_ranges={"": (0, 127)})) == CHANNELS // 2 + 3
+
+
+@pytest.mark.slow
+def test_a_range_that_is_the_type_changes_nothing(model: Path) -> None:
+    made = target_arch.compile(model, "zynq_edge")
+    assert computed(made) == CHANNELS + 3
+    assert made.files == target_arch.compile(model, "zynq_edge", input_ranges={"t0": (-128, 127)}).files
+
+
+def test_a_bundle_knows_its_range(model: Path, tmp_path: Path) -> None:
+    bundle = target_arch.compile(model, "zynq_edge", input_ranges={"t0": (0, 90)}).write(tmp_path / "b")
+    header = (tmp_path / "b" / "include" / "small.h").read_text()
+    assert "#define SMALL_INPUT_T0_LOW 0\n#define SMALL_INPUT_T0_HIGH 90\n" in header
+    place, values = tmp_path / "t0.npy", np.full((1, 6, 6, 2), 90, np.int8)
+    np.save(place, values)
+    assert len(bundle.read_inputs([place])) == 1
+    values[0, 5, 5, 1] = -1
+    np.save(place, values)
+    (tmp_path / "t0.bin").write_bytes(values.tobytes())
+    for refused in (
+        lambda: bundle.read_inputs([place]),
+        lambda: bundle.read_inputs([tmp_path / "t0.bin"]),
+        lambda: bundle.verify(model, inputs=tmp_path),
+    ):
+        with pytest.raises(DiagnosticError, match="`t0` was promised to be 0 to 90, given is -1 to 90"):
+            refused()
+    with pytest.raises(DiagnosticError, match="input `t0` was promised to be 0 to 90, not 0 to 91"):
+        bundle.verify(model, input_ranges={"t0": (0, 91)})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("low", "high", "count"), [(-20, 127, 1000), (0, 100, 50), (3, 3, 1)])
+def test_results_are_litert_s(low: int, high: int, count: int, model: Path, tmp_path: Path) -> None:
+    """Also operator by operator, for which the model is compiled again."""
+    asked = ["--soc", "zynq_edge", f"--input-range={low}:{high}", "-o", str(tmp_path)]
+    assert main(["compile", str(model), *asked]) == 0
+    bundle = target_arch.Bundle(directory=tmp_path)
+    found = bundle.verify(model, count=count)["small"]
+    assert found.equal == found.outputs == count
+    assert main(["verify", str(model), "--bundle", str(tmp_path), "--layers", "--count", "1"]) == 0
+    with pytest.raises(DiagnosticError, match="was promised to be"):
+        bundle.run([np.full((1, 6, 6, 2), low - 1, np.int8)])
+
+
+def said(program: Path, folder: Path, cc: str, *more: str) -> str:
+    """The output of a program with the C of a bundle."""
+    sources = sorted(str(path) for path in folder.rglob("*.c") if path.stem not in ("runner", "selftest"))
+    flags = f"-std=c99 -pedantic -Wall -Wextra -Werror -O0 {PORTABLE}".split()
+    paths = (f"-I{folder}/include", f"-I{folder}/runtime", str(program), *sources, "-o", f"{folder}.program")
+    subprocess.run((cc, *flags, *more, "-pthread", *paths, "-lm"), check=True)
+    return subprocess.run(
+        (f"{folder}.program",), capture_output=True, text=True, check=True, timeout=60
+    ).stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("io", ["arena", "caller"])
+def test_debug_builds_refuse_other_inputs(
+    io: str, model: Path, tmp_path: Path, needs_tool: Callable[[str], str]
+) -> None:
+    options = {"io": io, "frames": 2, "input_ranges": {"": (3, 90)}}
+    target_arch.compile(model, "zynq_edge", **options).write(tmp_path / "b")  # type: ignore[arg-type]
+    lends = ["-DLENDS"] if io == "caller" else []
+    assert (
+        said(ALONE, tmp_path / "b", needs_tool("cc"), *lends, CHECK) == "2: 1 1\n3: 0 0\n90: 0 0\n91: 1 1\n"
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("check", "found"), [((CHECK,), "refused"), ((), "run")])
+def test_debug_builds_refuse_inputs_of_jobs(
+    check: tuple[str, ...], found: str, model: Path, tmp_path: Path, needs_tool: Callable[[str], str]
+) -> None:
+    timing = Timing(period=10**11, deadline=10**11, priority=1)
+    models = tuple(TimedModel(name=name, file=model, timing=timing) for name in ("m0", "m1"))
+    asked = [(model, {"name": each.name, "input_ranges": {"": (3, 90)}}) for each in models]
+    workload = Workload(name="w", models=models, overhead=2_000_000)
+    made = target_arch.compile_models(asked, "zynq_edge", name="bundle", workload=workload)  # type: ignore[arg-type]
+    made.write(tmp_path / "b")
+    assert said(JOBS, tmp_path / "b", needs_tool("cc"), *check) == f"m0: run\nm1: {found}\n"
