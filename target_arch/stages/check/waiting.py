@@ -7,7 +7,7 @@ from itertools import combinations
 
 from target_arch.diagnostics import Diagnostic
 from target_arch.plan.workloads.answers import Analysis, Replayed
-from target_arch.plan.workloads.tasks import TaskWork, TimedTask
+from target_arch.plan.workloads.tasks import TimedTask
 from target_arch.stages.errors import CheckError
 
 
@@ -35,7 +35,7 @@ def _missing(tasks: Sequence[TimedTask], waits: Sequence[Collection[int]]) -> It
 
 
 def _used(task: TimedTask) -> set[str]:
-    return {step.timeline for step in task.steps if isinstance(step, TaskWork)} - {""}
+    return {step.timeline for step in task.steps} - {""}
 
 
 def _upside_down(tasks: Sequence[TimedTask], waits: Sequence[Collection[int]]) -> Iterator[Diagnostic]:

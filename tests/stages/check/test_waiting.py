@@ -1,8 +1,11 @@
 """The checker of jobs that run at once finds who does not wait, and times that a simulation contradicts."""
 
+from collections.abc import Collection
+
 import pytest
 from attrs import evolve
 
+from target_arch.plan.workloads.answers import Job, Replayed
 from target_arch.plan.workloads.tasks import TaskWork, TimedTask
 from target_arch.plan.workloads.workload import Timing
 from target_arch.stages.check.waiting import check_responses, check_waits
@@ -23,7 +26,7 @@ def task(name: str, priority: int, *lines: str) -> TimedTask:
 TASKS = [task("a", 3, "npu"), task("b", 2, "dma", "npu"), task("c", 1, "", "dma"), task("d", 1, "")]
 
 
-def said(*waits: set[int]) -> list[str]:
+def said(*waits: Collection[int]) -> list[str]:
     with pytest.raises(CheckError) as caught:
         check_waits(TASKS, waits)
     return str(caught.value).split("\n\n")
@@ -48,6 +51,9 @@ def test_who_does_not_wait_is_found() -> None:
         "model c: error: does not wait for `d`, and both have one priority [no-wait]",
         "model a: error: waits for `c`, which is less urgent [no-wait]",
     ]
+    assert said((3, 2), {0}, {1, 3}, {2}) == [
+        f"model a: error: waits for `{name}`, which is less urgent [no-wait]" for name in "cd"
+    ]
 
 
 def test_a_response_that_a_simulation_contradicts_is_found() -> None:
@@ -62,3 +68,26 @@ def test_a_response_that_a_simulation_contradicts_is_found() -> None:
         "model c: error: a job takes 4000 us in the simulation, and 2000 us at most by the analysis "
         "[late-job]"
     )
+
+
+def taken(worst: int | None, *times: int | None) -> str:
+    """What is said of the second of two tasks, whose jobs took so long, where that is the worst."""
+    answer = analysis(TASKS[:2])
+    one, other = answer.responses
+    jobs = tuple(
+        Job(task=1, due=7, released=7, end=None if time is None else 7 + time * 10**6) for time in times
+    )
+    worst = worst if worst is None else worst * 10**6
+    wrong = evolve(answer, responses=(one, evolve(other, worst=worst)))
+    try:
+        check_responses(TASKS[:2], wrong, Replayed(jobs=jobs, late=0, dropped=0))
+    except CheckError as error:
+        return str(error)
+    return ""
+
+
+def test_every_job_that_ended_is_asked_about() -> None:
+    assert taken(2, 1, 2, None) == taken(0) == taken(0, None) == taken(None, 9) == ""
+    late = "model b: error: a job takes {} us in the simulation, and {} us at most by the analysis [late-job]"
+    assert taken(2, 1, 3, 2) == late.format(3, 2)
+    assert taken(0, None, 1) == late.format(1, 0)

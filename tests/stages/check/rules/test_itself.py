@@ -41,6 +41,11 @@ CASES: dict[str, tuple[Case, list[str]]] = {
         case([WIDE], call(reads("w", bytes=8), writes("w", offset=8))),
         [],
     ),
+    "a call that writes the bytes before those it reads": (
+        case([WIDE], call(reads("w", offset=8), writes("w", bytes=8))),
+        [],
+    ),
+    "a copy to the bytes before": (case([WIDE], copy(part("w", 8), part("w", 0))), []),
     "a call that writes the last byte it reads": (
         case([WIDE], call(reads("w", bytes=9), writes("w", offset=8))),
         ITSELF,
@@ -54,6 +59,12 @@ CASES: dict[str, tuple[Case, list[str]]] = {
         ITSELF,
     ),
     "one that says so": (case([X], call(reads("x"), over("x", "x"))), []),
+    "one that says so with its result first": (case([X], call(over("x", "x"), reads("x"))), []),
+    "one that says so and may be smaller": (case([X], call(reads("x"), over("x", "x", smaller=True))), []),
+    "one that says so and begins later": (
+        case([X], call(reads("x"), over("x", "x", offset=4, bytes=4))),
+        ITSELF,
+    ),
     "one that says so of another": (case([X, Y], call(reads("x"), over("x", "y"))), ITSELF),
     "one that says so and is half a buffer off": (
         case([WIDE], call(reads("w", bytes=8), over("w", "w", offset=4, bytes=8))),

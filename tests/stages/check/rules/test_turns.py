@@ -47,6 +47,7 @@ def test_buffers_of_one_call_are_needed_together() -> None:
 
 def test_buffers_of_two_calls_are_needed_between_them() -> None:
     assert overlaps(call(FIRST, "a"), call(SECOND, "a", "b")) == 1
+    assert overlaps(call(FIRST, "a", "b"), call(SECOND, "b")) == 1
 
 
 def test_calls_of_two_timelines_run_at_once() -> None:
