@@ -42,6 +42,9 @@ from target_arch.stages.simplification.stepped import with_stepped_weights
 _WIDENING = (Codegen.C, Codegen.LLVM, Codegen.COMMAND_STREAM, Codegen.NONE)
 """Codegens beside which weights may be in float16: their functions widen them, or they take no floats."""
 
+_BOUND = 2**63
+"""Integers of a manifest are less than that, either side of zero."""
+
 
 @frozen(kw_only=True)
 class PreparedModel:
@@ -140,10 +143,13 @@ def promised(request: CompileRequest, model: Model) -> dict[str, InputRange]:
     asked = named(request.input_ranges, model.inputs, place)
     ranges = ((name, InputRange.of(name, types[name], ends, place)) for name, ends in asked.items())
     found = {name: each for name, each in ranges if not each.all_of(types[name])}
-    halves = [name for name in found if types[name] == "float16"]
-    if halves:
-        text = f"input `{halves[0]}` is float16, of which nothing can be promised"
-        raise refusal("wrong-range", place, text, "promise a range of an input of another type")
+    for name, each in found.items():
+        if types[name] == "float16":
+            text = f"input `{name}` is float16, of which nothing can be promised"
+            raise refusal("wrong-range", place, text, "promise a range of an input of another type")
+        if not -_BOUND < each.low <= each.high < _BOUND and types[name] in ("int64", "uint64"):
+            text = f"input `{name}` cannot be promised to be {each}, which takes more than 63 bits"
+            raise refusal("wrong-range", place, text, "a narrower range will do, or none")
     return {name: found[name] for name in model.inputs if name in found}
 
 

@@ -12,7 +12,12 @@ from conformance.tflite_files import TfliteFile
 from target_arch.api.compilation import Compilation
 from target_arch.cli.main import main
 from target_arch.diagnostics import DiagnosticError
+from target_arch.pipeline import CompileRequest
+from target_arch.pipeline.preparation import promised
+from target_arch.plan.input_range import Ends
+from target_arch.plan.model import Model, Tensor
 from target_arch.plan.workloads.workload import TimedModel, Timing, Workload
+from target_arch.soc import read_soc
 from tests.e2e.conftest import PORTABLE
 
 pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert: pip install 'target-arch[verify]'")
@@ -25,16 +30,30 @@ CHANNELS = 6
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return written(TfliteFile(), tmp_path_factory.mktemp("model") / "small.tflite")
+
+
+@pytest.fixture(scope="module")
+def of_floats(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same model with an input of floats."""
+    file = TfliteFile()
+    real = file.input((1, 6, 6, 2), "float32")
+    source = file.tensor((1, 6, 6, 2), "int8", 0.05, 0)
+    file.operator("QUANTIZE", [real], [source], ("QuantizeOptions", {}), 1)
+    return written(file, tmp_path_factory.mktemp("model") / "floats.tflite", source)
+
+
+def written(file: TfliteFile, path: Path, source: int | None = None) -> Path:
     """A 1x1 convolution with a ReLU, and a 3x3 one that reads it. Real inputs are from -6.4 to 6.35."""
-    file, draw = TfliteFile(), np.random.default_rng(1)
-    source = file.input((1, 6, 6, 2), "int8", 0.05, 0)
+    draw = np.random.default_rng(1)
+    if source is None:
+        source = file.input((1, 6, 6, 2), "int8", 0.05, 0)
     middle = file.tensor((1, 6, 6, CHANNELS), "int8", 0.05, -128)
     taps = draw.integers(20, 127, (CHANNELS, 1, 1, 2))
     taps[::2] *= -1
     _conv(file, source, middle, taps, activation=1)
     out = file.output((1, 4, 4, 3), "int8", 0.3, 5)
     _conv(file, middle, out, draw.integers(-127, 128, (3, 3, 3, CHANNELS)), activation=0)
-    path = tmp_path_factory.mktemp("model") / "small.tflite"
     path.write_bytes(file.content())
     return path
 
@@ -103,6 +122,37 @@ def test_results_are_litert_s(low: int, high: int, count: int, model: Path, tmp_
     assert main(["verify", str(model), "--bundle", str(tmp_path), "--layers", "--count", "1"]) == 0
     with pytest.raises(DiagnosticError, match="was promised to be"):
         bundle.run([np.full((1, 6, 6, 2), low - 1, np.int8)])
+
+
+@pytest.mark.slow
+def test_a_range_of_floats(of_floats: Path, tmp_path: Path) -> None:
+    made = target_arch.compile(of_floats, "zynq_edge", input_ranges={"": (0, 3.3)})
+    found = made.manifest.models[0].simplification
+    assert found is not None
+    assert found.all_channels - found.channels == CHANNELS // 2
+    result = made.write(tmp_path).verify(of_floats, count=200)["floats"]
+    assert result.equal == result.outputs == 200
+    with pytest.raises(DiagnosticError, match=r"was promised to be 0 to 3\.29999995, given is nan to nan"):
+        made.bundle(tmp_path).run([np.full((1, 6, 6, 2), np.nan, np.float32)])
+
+
+@pytest.mark.parametrize(
+    ("dtype", "ends", "text"),
+    [
+        ("float16", (0, 1), "input `x` is float16, of which nothing can be promised"),
+        ("int64", (-(2**63), 1), "cannot be promised to be -9223372036854775808 to 1, which takes more than"),
+        ("int64", (-(2**63), 2**63 - 1), ""),
+    ],
+)
+def test_what_nothing_can_be_promised_of(dtype: str, ends: Ends, text: str) -> None:
+    tensors = {"x": Tensor(name="x", shape=(1,), dtype=dtype)}
+    one = Model(name="m", source="m", inputs=("x",), outputs=("x",), tensors=tensors, operators=())
+    request = CompileRequest(model_path=Path("m"), soc=read_soc("mcu_m7"), input_ranges={"": ends})
+    if not text:
+        assert promised(request, one) == {}
+        return
+    with pytest.raises(DiagnosticError, match=text):
+        promised(request, one)
 
 
 def said(program: Path, folder: Path, cc: str, *more: str) -> str:
