@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from attrs import evolve, field, frozen
 
-from target_arch.diagnostics import Diagnostic, DiagnosticError, Hint, name_hint
+from target_arch.diagnostics import Diagnostic, DiagnosticError, Hint, listed, name_hint
 from target_arch.emit.programs.kernel_timer import Argument
 from target_arch.pipeline import CompiledModel, CompileRequest, compile_model
 from target_arch.plan.kernels import Call, CFunction, Kernel
@@ -51,18 +51,17 @@ def tasks(compilation: CompileRequest, target_arch: str | None) -> tuple[TuningT
         said = f"SoC `{soc.name}` has no target_arch `{target_arch}`"
         raise refused("unknown-target-arch", "target_arch", said, name_hint(target_arch, names, "there are"))
     made = compile_model(evolve(compilation, tuning=NOTHING_TUNED))
-    chosen = {
-        name for name, kernel in made.kernels.items() if target_arch in (None, _arch(kernel, compilation))
-    }
+    others = _alternatives(made, compilation)
     found: dict[str, TuningTask] = {}
-    for task in _each(made, chosen, _alternatives(made, compilation)):
+    for task in _each(made, _kernels(made, compilation, target_arch), others):
         known = found.get(task.name)
         found[task.name] = evolve(known, operators=(*known.operators, *task.operators)) if known else task
     if not found:
         where = target_arch or soc.name
-        hint = "integer sums that backends of CPUs lower as plain C can be tuned: see docs/tuning.md"
+        have = [name for name in names if any(_each(made, _kernels(made, compilation, name), others))]
+        rule = "integer sums that backends of CPUs lower as plain C can be tuned: see docs/tuning.md"
         said = f"model `{made.model.name}` has no kernel on `{where}` to tune"
-        raise refused("nothing-to-tune", "target_arch", said, hint)
+        raise refused("nothing-to-tune", "target_arch", said, f"there are some on {listed(have)}" if have else rule)
     return tuple(found.values())
 
 
@@ -71,8 +70,13 @@ def refused(rule: str, place: str, said: str, hint: Hint | None) -> DiagnosticEr
     return DiagnosticError([Diagnostic(rule=rule, place=place, message=said, hint=hint)])
 
 
-def _arch(kernel: Kernel, compilation: CompileRequest) -> str:
-    return compilation.soc.instance(kernel.instance).arch.name
+def _kernels(made: CompiledModel, compilation: CompileRequest, target_arch: str | None) -> set[str]:
+    """The names of the kernels of a target_arch, or of all."""
+    return {
+        name
+        for name, kernel in made.kernels.items()
+        if target_arch in (None, compilation.soc.instance(kernel.instance).arch.name)
+    }
 
 
 def _alternatives(made: CompiledModel, compilation: CompileRequest) -> tuple[CompiledModel, ...]:

@@ -275,7 +275,7 @@ def test_nothing_to_tune() -> None:
         tune(TuneRequest(compilation=evolve(REQUEST, soc=soc), target_arch="accelerator"))
     assert str(refusal.value) == (
         "target_arch: error: model `digits_int8` has no kernel on `accelerator` to tune [nothing-to-tune]\n"
-        "hint: integer sums that backends of CPUs lower as plain C can be tuned: see docs/tuning.md"
+        "hint: there are some on `dsp_cpu`"
     )
     with pytest.raises(DiagnosticError) as refusal:
         tune(TuneRequest(compilation=REQUEST, target_arch="gpu"))
