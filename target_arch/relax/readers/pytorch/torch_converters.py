@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tag
 from tvm import relax
 from tvm.relax.frontend.torch.exported_program_translator import ExportedProgramImporter
@@ -93,6 +94,7 @@ class _Importer(ExportedProgramImporter):  # type: ignore[misc]
         self.counted = counted
         self.counts: dict[str, Any] = {}
         self.numbers = KnownValues(constants)
+        self.stored = KnownValues({name: torch.from_numpy(value) for name, value in tensors.items()})
 
     def _check_unsupported_func_type(self, nodes: Any) -> None:
         """They are met one by one."""

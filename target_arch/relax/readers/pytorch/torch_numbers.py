@@ -25,7 +25,7 @@ def lifted(program: Any) -> dict[str, Any]:
 
 
 class KnownValues:
-    """The values of nodes that depend on no input and on no weight, from those of `constants`."""
+    """The values of nodes that depend on nothing but those of `constants`."""
 
     def __init__(self, constants: Mapping[str, Any]) -> None:
         self._values: dict[Any, Any] = {}
@@ -41,6 +41,19 @@ class KnownValues:
             self._values[node] = node.target(*arguments[0], **arguments[1])
         return True
 
+    def follows(self, node: Any) -> bool:
+        """The same where those before it were not asked for."""
+        behind, found = [node], set[Any]()
+        while behind:
+            one = behind.pop()
+            if one.op == "placeholder":
+                if one.name not in self._constants:
+                    return False
+            elif one not in found:
+                found.add(one)
+                behind += one.all_input_nodes
+        return all(self.knows(each) for each in node.graph.nodes if each in found)
+
     def _known(self, node: Any) -> bool:
         return node in self._values or (node.op == "placeholder" and node.name in self._constants)
 
@@ -49,7 +62,7 @@ class KnownValues:
 
     def constants(self, node: Any) -> Any:
         """The value of a known node as a constant of Relax, or a list of them."""
-        value = self._values[node]
+        value = self._value(node)
         return [_constant(each) for each in value] if isinstance(value, tuple | list) else _constant(value)
 
 

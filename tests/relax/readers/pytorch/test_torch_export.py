@@ -170,6 +170,23 @@ def test_recurrent_layers_are_operators(
     assert [each.attributes.get("operator") for each in cells] == [None if nonlinearity else name.lower()] * 2
 
 
+@pytest.mark.parametrize("stated", [False, True])
+def test_recurrent_layers_that_begin_with_constants(stated: bool, tmp_path: Path) -> None:
+    """Zeros where no states are given, or states that are computed from parameters."""
+    torch = pytest.importorskip("torch", reason="pip install target-arch[torch]")
+    torch.manual_seed(0)
+    layers = torch.nn.GRU(3, 4, 2)
+    layers.register_parameter("start", torch.nn.Parameter(torch.randn(2, 1, 4)))
+
+    def last(x: Any) -> Any:
+        return layers(x, layers.start.expand(-1, 5, -1) * 2 if stated else None)[0][-1]
+
+    assert difference(last, tmp_path / "m.pt2", torch.randn(6, 5, 3), parts=layers) < 1e-6
+    model, _ = import_model(tmp_path / "m.pt2")
+    cells = [each for each in model.operators if each.kind is OperatorKind.RECURRENT]
+    assert [each.attributes.get("operator") for each in cells] == [None if stated else "gru"] * 2
+
+
 def test_an_lstm_with_projections_is_taken_apart(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch", reason="pip install target-arch[torch]")
     torch.manual_seed(0)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from attrs import frozen
 from tvm import relax
+from tvm.ir import GenericConst
 
 from target_arch.relax.ir.graph import shape_of
 from target_arch.relax.readers.pytorch.torch_operators.call import Convert, TorchCall
@@ -29,8 +30,8 @@ _RELU = _Cell(operator="RNN", gates=(0,), attributes={"activations": ["Relu"]})
 
 def _layers(call: TorchCall, cell: _Cell) -> Any:
     """Return the values of the last layer in every step, and the last states of all layers."""
-    given = call.argument("hx")
-    states = given if isinstance(given, list) else [given]
+    given = call.node.args[1]
+    states = [_start(call, each) for each in (given if isinstance(given, list | tuple) else [given])]
     x, batch_first = call.argument("input"), call.argument("batch_first")
     x = _swapped(call, x) if batch_first else x
     directions = 2 if call.argument("bidirectional") else 1
@@ -42,6 +43,12 @@ def _layers(call: TorchCall, cell: _Cell) -> Any:
         ends.append(last)
     every = _swapped(call, x) if batch_first else x
     return [every, *(_joined(call, parts) for parts in zip(*ends, strict=True))]
+
+
+def _start(call: TorchCall, node: Any) -> Any:
+    """Return a state at first: a constant where it follows from stored tensors alone, as zeros do."""
+    stored = call.importer.stored
+    return stored.constants(node) if stored.follows(node) else call.importer.env[node]
 
 
 def _layer(
@@ -97,6 +104,8 @@ def _ordered_now(call: TorchCall, node: Any, cell: _Cell) -> Any:
 def _rows(call: TorchCall, value: Any, first: int, count: int) -> Any:
     if shape_of(value)[0] == count:
         return value
+    if isinstance(value, GenericConst):
+        return constant(value.value.numpy()[first : first + count])
     return call.emit(relax.op.strided_slice(value, [0], [first], [first + count]))
 
 
