@@ -61,7 +61,8 @@ def tasks(compilation: CompileRequest, target_arch: str | None) -> tuple[TuningT
         have = [name for name in names if any(_each(made, _kernels(made, compilation, name), others))]
         rule = "integer sums that backends of CPUs lower as plain C can be tuned: see docs/tuning.md"
         said = f"model `{made.model.name}` has no kernel on `{where}` to tune"
-        raise refused("nothing-to-tune", "target_arch", said, f"there are some on {listed(have)}" if have else rule)
+        hint = f"there are some on {listed(have)}" if have else rule
+        raise refused("nothing-to-tune", "target_arch", said, hint)
     return tuple(found.values())
 
 
