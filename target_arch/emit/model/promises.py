@@ -65,9 +65,10 @@ def _loop(one: Terminal) -> tuple[str, ...]:
     tests = [f"{value} >= {one.macro}_LOW"] if promise.low != low else []
     tests += [f"{value} <= {one.macro}_HIGH"] if promise.high != high else []
     return (
-        f"    for (uint32_t i = 0; {one.member} != NULL && i < {one.macro}_ELEMENTS; i++)",
-        f"        if (!({' && '.join(tests)}))",
-        f"            status = {_REFUSED};",
+        f"    if ({one.member} != NULL)",
+        f"        for (uint32_t i = 0; i < {one.macro}_ELEMENTS; i++)",
+        f"            if (!({' && '.join(tests)}))",
+        f"                status = {_REFUSED};",
     )
 
 
