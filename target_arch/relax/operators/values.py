@@ -106,7 +106,7 @@ class Values:
             axes = transposition(here, storage)
             moved = self._move(OperatorKind.TRANSPOSE, name, storage.shape, {"axes": axes})
             origin = self.tensors[name].origin
-            if origin is not None and origin.view == here.view:
+            if origin is not None and (origin.view, origin.axes) == (here.view, here.axes):
                 self.tensors[moved] = evolve(self.tensors[moved], origin=evolve(origin, axes=storage.axes))
             return moved
         if not here.is_plain:

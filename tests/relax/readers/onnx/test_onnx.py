@@ -130,6 +130,22 @@ def test_transposes_of_the_author_cancel(tmp_path: Path) -> None:
     assert_agrees(path, {"x": drawn(1, 4, 4, 2)}, 1e-5)
 
 
+def test_images_resized_between_convolutions_need_no_transpose(tmp_path: Path) -> None:
+    """The definition reads and writes NHWC. A cube that it reads in that order is no tensor of the file."""
+    nodes = [
+        helper.make_node("Sigmoid", ["x"], ["s"]),
+        helper.make_node("Resize", ["s", "", "scales"], ["r"], mode="cubic"),
+        helper.make_node("Conv", ["r", "w"], ["y"]),
+    ]
+    constants = {"scales": np.array([1, 1, 1, 2], np.float32), "w": drawn(2, 4, 1, 1)}
+    path = save(onnx_model(nodes, {"x": (1, 4, 4, 4)}, {"y": (1, 2, 4, 8)}, constants), tmp_path / "m.onnx")
+    model = import_model(path)[0]
+    _, before, resize, *_ = model.operators
+    assert [each.kind for each in model.operators[-3:]] == ["resize", "conv2d", "transpose"]
+    assert (before.kind, model.tensors[resize.inputs[0]].origin) == ("transpose", None)
+    assert_agrees(path, {"x": drawn(1, 4, 4, 4)}, 1e-5)
+
+
 def test_what_no_pattern_knows_is_a_call_of_a_relax_operator(tmp_path: Path) -> None:
     nodes = [
         helper.make_node("Conv", ["x", "w"], ["c"]),
