@@ -49,7 +49,6 @@ int timer_once(void) {{ return {stem}_run(); }}"""
 
 def computer(cores: int) -> SoC:
     """A computer like this one with so many cores, behind coherent caches."""
-    rates = {"macs_per_cycle": 32.0, "float_macs_per_cycle": 16.0}
     shared = {"worker": 0x1000_0000} if cores > 1 else {}
     ram = Memory(
         name="ram",
@@ -67,7 +66,6 @@ def computer(cores: int) -> SoC:
         clock=2.5e9,
         isa="x86_64",
         memory=("ram",),
-        options=rates,
     )
     worker = TargetArch(
         name="worker",
@@ -78,7 +76,6 @@ def computer(cores: int) -> SoC:
         isa="x86_64",
         memory=("ram",),
         operands="outputs",
-        options=rates,
         cores=Cores(stack=65536, wake=2e-6, coherent=True),
     )
     archs = (like, worker) if cores > 1 else (like,)

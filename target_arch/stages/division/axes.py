@@ -1,13 +1,13 @@
 """The axis along which an operator may be divided, and what a slice of its result needs of its operands."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import prod
 from typing import Any
 
 from attrs import frozen
 
 from target_arch.plan.model import Model, Operator, Tensor
-from target_arch.plan.operators.facts import LayoutRule, Structure
+from target_arch.plan.operators.facts import DEFINITION_NAME, LayoutRule, Structure
 from target_arch.plan.operators.kinds import OperatorKind, facts_of
 from target_arch.plan.operators.window import Window
 from target_arch.plan.products import groups_of, has_narrow_weights
@@ -28,16 +28,6 @@ class DivisionAxis:
     axes: Mapping[int, int]
 
 
-_DIVISIBLE = (
-    Structure.PRODUCTS,
-    Structure.POOL,
-    Structure.MATRICES,
-    Structure.ELEMENTWISE,
-    Structure.BROADCAST,
-    Structure.ROWS,
-)
-
-
 def divisible_kinds() -> tuple[OperatorKind, ...]:
     """The kinds of which operators may have an axis."""
     return tuple(kind for kind in OperatorKind if _is_divisible(kind))
@@ -47,7 +37,7 @@ def _is_divisible(kind: OperatorKind) -> bool:
     """Whether slices of results may come from slices of operands, as far as the kind says."""
     facts = facts_of(kind)
     if facts.structure is not Structure.PRODUCTS or kind is OperatorKind.DENSE:
-        return facts.structure in _DIVISIBLE
+        return facts.structure in _OF_STRUCTURE or kind in _OF_KIND
     return facts.layout is LayoutRule.IMAGE and facts.kernel_axes is not None
 
 
@@ -73,19 +63,8 @@ def _has_scales(tensor: Tensor, axis: int) -> bool:
 
 
 def _windows(operator: Operator, model: Model, axis: int) -> dict[str, Any] | None:
-    match operator.facts.structure:
-        case Structure.PRODUCTS:
-            return _products(operator, model, axis)
-        case Structure.POOL:
-            return _image(operator, model, axis)
-        case Structure.MATRICES:
-            return _matrices(operator, model, axis)
-        case Structure.ELEMENTWISE | Structure.BROADCAST:
-            return _alike(operator, model, axis)
-        case Structure.ROWS:
-            last = len(model.tensors[operator.output].shape) - 1
-            return _alike(operator, model, axis) if axis < last else None
-    return None
+    found = _OF_KIND.get(operator.kind, _OF_STRUCTURE.get(operator.facts.structure))
+    return None if found is None else found(operator, model, axis)
 
 
 def _image(operator: Operator, model: Model, axis: int) -> dict[str, Any] | None:
@@ -96,6 +75,33 @@ def _image(operator: Operator, model: Model, axis: int) -> dict[str, Any] | None
         return _one(0, model.tensors[operator.inputs[0]].shape[0], 0)
     window = required_windows(operator, model)[axis - 1]
     return {"windows": {0: window}, "axes": {0: axis}}
+
+
+def _joined(operator: Operator, model: Model, axis: int) -> dict[str, Any] | None:
+    """The same places of all operands, where these follow each other along another axis."""
+    if axis == operator.attributes["axis"]:
+        return None
+    numbers = range(len(operator.inputs))
+    extent = model.tensors[operator.output].shape[axis]
+    return {
+        "windows": dict.fromkeys(numbers, Window.equal(extent)),
+        "axes": dict.fromkeys(numbers, axis),
+    }
+
+
+def _resized(operator: Operator, model: Model, axis: int) -> dict[str, Any] | None:
+    """Images of a batch, or rows or columns: those have tables of what they read of the whole image, the
+    first half of the constants for rows.
+    """
+    if DEFINITION_NAME not in operator.attributes:
+        return None
+    extent = model.tensors[operator.output].shape[axis]
+    if axis not in (1, 2):
+        return _one(0, extent, axis)
+    half = len(operator.constants) // 2
+    first = len(operator.inputs) + (axis - 1) * half
+    numbers = range(first, first + half)
+    return {"windows": dict.fromkeys(numbers, Window.equal(extent)), "axes": dict.fromkeys(numbers, 0)}
 
 
 def _products(operator: Operator, model: Model, axis: int) -> dict[str, Any] | None:
@@ -166,3 +172,25 @@ def _repeats(operator: Operator, own: tuple[int, ...], shape: tuple[int, ...], a
 
 def _one(number: int, extent: int, axis: int) -> dict[str, Any]:
     return {"windows": {number: Window.equal(extent)}, "axes": {number: axis}}
+
+
+def _rows(operator: Operator, model: Model, axis: int) -> dict[str, Any] | None:
+    """Rows, which are along the last dimension, stay whole."""
+    last = len(model.tensors[operator.output].shape) - 1
+    return _alike(operator, model, axis) if axis < last else None
+
+
+_Windows = Callable[[Operator, Model, int], dict[str, Any] | None]
+_OF_STRUCTURE: Mapping[Structure, _Windows] = {
+    Structure.PRODUCTS: _products,
+    Structure.POOL: _image,
+    Structure.MATRICES: _matrices,
+    Structure.ELEMENTWISE: _alike,
+    Structure.BROADCAST: _alike,
+    Structure.ROWS: _rows,
+}
+_OF_KIND: Mapping[OperatorKind | str, _Windows] = {
+    OperatorKind.CONCAT: _joined,
+    OperatorKind.RESIZE: _resized,
+}
+"""Kinds that divide although others of their structure do not."""

@@ -285,4 +285,5 @@ def defined(operator: Operator, model: Model) -> Work:
         product = WorkUnit.REAL_DEFINED if real else WorkUnit.DEFINED
         return {product: out * counted * (_WIDENED if widens(operator, model) else 1.0), element: out * each}
     elements = sum(prod(model.tensors[name].shape) for name in operator.inputs)
-    return {element: max(elements, out) * each}
+    moved = real and operator.facts.moves
+    return {WorkUnit.REAL_MOVED if moved else element: max(elements, out) * each}

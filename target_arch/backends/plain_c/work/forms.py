@@ -40,6 +40,7 @@ class WorkUnit(StrEnum):
     REAL_DEFINED = "product of a definition, float32"
     ELEMENT = "other work of a definition"
     REAL_ELEMENT = "other work of a definition, float32"
+    REAL_MOVED = "moved value, float32"
 
 
 Work = Mapping[WorkUnit, float]

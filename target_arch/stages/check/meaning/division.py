@@ -15,7 +15,7 @@ from attrs import evolve, frozen
 from target_arch.diagnostics import Diagnostic
 from target_arch.plan.division import SliceOf
 from target_arch.plan.model import DTYPE_BYTES, Model, Operator, Quantization, Tensor
-from target_arch.plan.operators.facts import Structure
+from target_arch.plan.operators.facts import DEFINITION_NAME, Structure
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.plan.products import groups_of, is_hybrid
 from target_arch.stages.check.rules.faults import Fault, at
@@ -209,6 +209,15 @@ def _operand_axis(whole: Operator, model: Model, axis: int, number: int) -> int 
     """The axis of an operand along which places of the result need places; -1 where they need all of it, None
     where nothing is known.
     """
+    if whole.kind is OperatorKind.CONCAT:
+        return None if axis == whole.attributes.get("axis") else axis
+    if whole.kind is OperatorKind.RESIZE:
+        return _resized_axis(whole, axis, number - len(whole.inputs))
+    return _computed_axis(whole, model, axis, number)
+
+
+def _computed_axis(whole: Operator, model: Model, axis: int, number: int) -> int | None:
+    """The same for operators of which the structure says it."""
     out = model.tensors[whole.output].shape
     own = model.tensors[(*whole.inputs, *whole.constants)[number]].shape
     inner, constant = axis < len(out) - 1, number >= len(whole.inputs)
@@ -230,6 +239,18 @@ def _operand_axis(whole: Operator, model: Model, axis: int, number: int) -> int 
         return -1
     able = whole.facts.elementwise or (structure is Structure.ROWS and inner)
     return axis if able and own == out else None
+
+
+def _resized_axis(whole: Operator, axis: int, table: int) -> int | None:
+    """The same for images of another size, whose constants have a place for each row, and then for each
+    column. Of the image itself, for which `table` is below 0, rows and columns need all.
+    """
+    if DEFINITION_NAME not in whole.attributes:
+        return None
+    if axis not in (1, 2):
+        return axis if table < 0 else -1
+    half = len(whole.constants) // 2
+    return 0 if (axis - 1) * half <= table < axis * half else -1
 
 
 def _product_axis(whole: Operator, model: Model, axis: int, *, constant: bool) -> int | None:

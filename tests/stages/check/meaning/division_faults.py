@@ -41,6 +41,8 @@ def of_attributes(model: Model, operator: Operator) -> Iterator[tuple[str, Model
             f"{operator.id} without {key}",
             _operators(model, operator.id, attributes={k: v for k, v in own.items() if k != key}),
         )
+        if isinstance(value, str):
+            continue
         numbers = value if isinstance(value, tuple) else (value,)
         for place, number in enumerate(numbers):
             for more in (1, -1):

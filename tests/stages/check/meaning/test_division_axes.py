@@ -55,6 +55,14 @@ OTHERS = (
          constants=MATRIX, attributes={"in_features": 8}),
     Case(name="dense of rows into a column", kind=K.DENSE, inputs=((20, 8),), output=(20, 1, 6),
          constants=MATRIX, attributes={"in_features": 8}),
+    Case(name="joined squares", kind=K.CONCAT, inputs=((4, 4), (4, 4)), output=(4, 8),
+         attributes={"axis": 1}),
+    Case(name="square image of another size", kind=K.RESIZE, inputs=((4, 4, 4, 4),), output=(4, 4, 4, 4),
+         constants=((4,), (4,)), attributes={"operator": "nearest"}),
+    Case(name="image weighed", kind=K.RESIZE, inputs=((1, 4, 4, 2),), output=(1, 4, 4, 2),
+         constants=((4, 2), (4, 2), (4, 2), (4, 2)), attributes={"operator": "weighed"}),
+    Case(name="image resized by a call", kind=K.RESIZE, inputs=((4, 4, 4, 4),), output=(4, 4, 4, 4),
+         attributes={"relax_op": "image.resize2d"}),
     Case(name="square table", kind=K.LOOKUP, inputs=((4, 4),), output=(4, 4), constants=((4, 4),)),
 )  # fmt: skip
 """Operands of equal extents, where a wrong axis has the right shape, and operators without slices."""
@@ -133,8 +141,19 @@ def _softmax(x: Values) -> Values:
     return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
 
 
+def _resized(x: Values, *tables: Values) -> Values:
+    rows, columns = tables[: len(tables) // 2], tables[len(tables) // 2 :]
+    for axis, (places, *weights) in ((1, rows), (2, columns)):
+        taken = x.take(np.abs(places).astype(int) % x.shape[axis], axis=axis)
+        inner = (1,) * (taken.ndim - axis - places.ndim)
+        x = (taken * weights[0].reshape(places.shape + inner)).sum(axis=axis + 1) if weights else taken
+    return x
+
+
 COMPUTE: Mapping[OperatorKind, Callable[..., Values]] = {
     K.ADD: lambda one, other: one + other,
+    K.CONCAT: lambda *parts: np.concatenate(parts, axis=1),
+    K.RESIZE: _resized,
     K.MATMUL: lambda one, other: one @ other,
     K.RELU: lambda x: np.maximum(x, 0.0),
     K.SOFTMAX: _softmax,

@@ -120,6 +120,8 @@ ROWS: tuple[
     ("sum with one", K.ADD, ((4, 5), (1, 5)), (4, 5), (), {}),
     ("exponentials", K.SOFTMAX, ((4, 5),), (4, 5), (), {"axis": -1}),
     ("looked up", K.LOOKUP, ((4, 5),), (4, 5), TABLE, {}),
+    ("joined", K.CONCAT, ((4, 5), (4, 3)), (4, 8), (), {"axis": 1}),
+    ("nearest", K.RESIZE, ((1, 3, 4, 2),), (1, 5, 6, 2), ((5,), (6,)), {"operator": "nearest"}),
     ("positive", K.RELU, ((1, 4, 5),), (1, 4, 5), (), {}),
 )
 CASES = tuple(
