@@ -3,7 +3,8 @@
 Cortex-M and `generic`: instructions counted on emulated boards at `-O2`, one cycle each, `generic` being the
 portable form on a Cortex-M7 without its DSP extension. x86-64: cycles of an AMD EPYC of 2.4 GHz, the least of
 200 runs; other work of definitions and moves, which compilers make vectors of, is that of nets of
-`benchmarks.networks` with `-O3 -march=native` on a Xeon of 2.1 GHz. AArch64 and RISC-V: the portable form's, in proportion to instructions counted under emulation.
+`benchmarks.networks` with `-O3 -march=native` on a Xeon of 2.1 GHz. AArch64 and RISC-V: the portable form's,
+in proportion to instructions counted under emulation.
 `python -m benchmarks.estimates --fit` measures on steps of the models in `../shared` and fits.
 """
 
