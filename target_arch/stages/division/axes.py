@@ -37,7 +37,7 @@ def _is_divisible(kind: OperatorKind) -> bool:
     """Whether slices of results may come from slices of operands, as far as the kind says."""
     facts = facts_of(kind)
     if facts.structure is not Structure.PRODUCTS or kind is OperatorKind.DENSE:
-        return facts.structure in _OF_STRUCTURE or kind in _OF_KIND
+        return facts.structure in _OF_STRUCTURE or kind in (OperatorKind.CONCAT, OperatorKind.RESIZE)
     return facts.layout is LayoutRule.IMAGE and facts.kernel_axes is not None
 
 
@@ -63,7 +63,11 @@ def _has_scales(tensor: Tensor, axis: int) -> bool:
 
 
 def _windows(operator: Operator, model: Model, axis: int) -> dict[str, Any] | None:
-    found = _OF_KIND.get(operator.kind, _OF_STRUCTURE.get(operator.facts.structure))
+    found = _OF_STRUCTURE.get(operator.facts.structure)
+    if operator.kind is OperatorKind.CONCAT:
+        found = _joined
+    elif operator.kind is OperatorKind.RESIZE:
+        found = _resized
     return None if found is None else found(operator, model, axis)
 
 
@@ -189,8 +193,3 @@ _OF_STRUCTURE: Mapping[Structure, _Windows] = {
     Structure.BROADCAST: _alike,
     Structure.ROWS: _rows,
 }
-_OF_KIND: Mapping[OperatorKind | str, _Windows] = {
-    OperatorKind.CONCAT: _joined,
-    OperatorKind.RESIZE: _resized,
-}
-"""Kinds that divide although others of their structure do not."""
