@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from target_arch.cli import signals
 from target_arch.cli.arguments.backend_options import second_phase, unknown
+from target_arch.cli.arguments.option_texts import with_negative_values
 from target_arch.cli.arguments.parser import command_of, late_words, parser
 from target_arch.cli.text.output import (
     QUIET,
@@ -37,7 +38,7 @@ _OTHER_CODES = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Bad arguments leave through SystemExit, as argparse does."""
-    given = sys.argv[1:] if arguments is None else arguments
+    given = with_negative_values(sys.argv[1:] if arguments is None else arguments)
     try:
         return _run(*parser(), given)
     except DiagnosticError as error:

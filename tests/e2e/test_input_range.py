@@ -114,7 +114,7 @@ def test_a_bundle_knows_its_range(model: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(("low", "high", "count"), [(-20, 127, 1000), (0, 100, 50), (3, 3, 1)])
 def test_results_are_litert_s(low: int, high: int, count: int, model: Path, tmp_path: Path) -> None:
     """Also operator by operator, for which the model is compiled again."""
-    asked = ["--soc", "zynq_edge", f"--input-range={low}:{high}", "-o", str(tmp_path)]
+    asked = ["--soc", "zynq_edge", "--input-range", f"{low}:{high}", "-o", str(tmp_path)]
     assert main(["compile", str(model), *asked]) == 0
     bundle = target_arch.Bundle(directory=tmp_path)
     found = bundle.verify(model, count=count)["small"]

@@ -170,6 +170,20 @@ def images(texts: Sequence[str]) -> dict[str, str]:
     return files
 
 
+def with_negative_values(words: Sequence[str]) -> list[str]:
+    """`--input-range -1:1` as `--input-range=-1:1`: argparse takes a value that begins with `-` and is no
+    number for another option.
+    """
+    joined: list[str] = []
+    for word in words:
+        before = joined[-1] if joined else ""
+        if before.startswith("--") and "=" not in before and re.match(r"-[\d.].*:", word):
+            joined[-1] = f"{before}={word}"
+        else:
+            joined.append(word)
+    return joined
+
+
 def input_ranges(texts: Sequence[str]) -> dict[str, tuple[float, float]]:
     """`indices=0:70`: the lowest and the highest value by input; `0:70` is of the only one."""
     ranges: dict[str, tuple[float, float]] = {}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from target_arch.cli.arguments.option_texts import numbers, shapes
+from target_arch.cli.arguments.option_texts import numbers, shapes, with_negative_values
 from target_arch.diagnostics import DiagnosticError
 
 
@@ -53,3 +53,10 @@ def test_two_values_for_one_input() -> None:
     assert str(caught.value) == (
         "command line: error: input `x` is to have two values: 1 and 2 [bad-value]\nhint: name one of them"
     )
+
+
+def test_a_range_may_begin_with_a_minus() -> None:
+    words = ["compile", "m.onnx", "--input-range", "-1:1", "--input-range", "-.5:2", "--count", "-1"]
+    joined = ["compile", "m.onnx", "--input-range=-1:1", "--input-range=-.5:2", "--count", "-1"]
+    assert with_negative_values(words) == joined
+    assert with_negative_values(["--input-range=a=0:1", "-1:1"]) == ["--input-range=a=0:1", "-1:1"]
