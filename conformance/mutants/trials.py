@@ -37,6 +37,8 @@ WALL_FACTOR = 30
 """The limit of time that has passed, over that of CPU time: the machine may be busy."""
 MOST_BYTES = 2 << 30
 """Of memory, beyond what the process has: a fault can make a loop endless."""
+SLOW_TOO = "not long"
+"""The markers of the tests: what a newcomer does not run may be what knows a fault."""
 NOT_PLANTED = 3
 """Exit status of a fork whose function was not found."""
 
@@ -77,7 +79,7 @@ def trials(
     BaselineError.
     """
     plugin = _Trials(of, seen)
-    options = ["-q", "-s", "--tb=line", "-p", "no:xdist", "-p", "no:cacheprovider"]
+    options = ["-q", "-s", "--tb=line", "-p", "no:xdist", "-p", "no:cacheprovider", "-m", SLOW_TOO]
     with redirect_stdout(io.StringIO()):
         pytest.main([*options, "--rootdir", str(REPOSITORY), *tests], plugins=[plugin])
     if plugin.error:
