@@ -15,7 +15,7 @@ from target_arch.diagnostics import listed, refusal
 from target_arch.plan.manifest.model import TensorEntry
 from target_arch.plan.model import file_name
 from target_arch.run.execute.labels import LABELS, classes_of, require_class
-from target_arch.run.execute.tensors import checked_tensor, read_archive, read_array
+from target_arch.run.execute.tensors import checked_tensor, frames_hint, read_archive, read_array
 from target_arch.run.references.reference import Frame, Input
 
 Array = NDArray[Any]
@@ -84,7 +84,7 @@ def _stacked(array: Array, one: Input, place: Path) -> Array:
     if array.ndim != len(shape) + 1:
         takes, has = f"{one.dtype}{list(shape)}", f"{array.dtype}{list(array.shape)}"
         message = f"input `{one.name}` is {takes}, given is {has}"
-        raise refusal("wrong-input", place, message, "put a dimension of frames before those of the input")
+        raise refusal("wrong-input", place, message, frames_hint(array, shape))
     if not len(array):
         raise refusal("wrong-input", place, f"input `{one.name}` has no frame", None)
     checked_tensor(array[0], _entry(one), str(place))

@@ -58,6 +58,11 @@ def broken(frame: int) -> np.ndarray:
         (
             {"x": frames(2)[0]},
             "error: input `x` is float32[1, 3, 8, 8], given is float32[3, 8, 8] [wrong-input]\n"
+            "hint: where one frame follows the other: `array.reshape(-1, 3, 8, 8)`",
+        ),
+        (
+            {"x": np.zeros(100, np.float32)},
+            "error: input `x` is float32[1, 3, 8, 8], given is float32[100] [wrong-input]\n"
             "hint: put a dimension of frames before those of the input",
         ),
         ({"x": frames(2)[:0]}, "error: input `x` has no frame [wrong-input]"),

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Sequence
 from itertools import permutations
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +130,16 @@ def _shape_hint(has: Sequence[int], takes: Sequence[int]) -> str | None:
         return f"a frame has {takes[0]} of these {has[0]}: run it once for each"
     order = _order(has, takes)
     return None if order is None else _moved(order)
+
+
+def frames_hint(array: Array, shape: Sequence[int], kind: str = "input") -> str:
+    """The way to a dimension of frames before that shape, for an array that has none: the call that makes it
+    where there are whole frames of elements.
+    """
+    one = shape[1:] if shape[:1] == (1,) else shape
+    if not one or not prod(one) or not array.size or array.size % prod(one):
+        return f"put a dimension of frames before those of the {kind}"
+    return f"where one frame follows the other: `array.reshape({', '.join(map(str, (-1, *one)))})`"
 
 
 def _moved(order: tuple[int, ...]) -> str:

@@ -13,6 +13,7 @@ from target_arch.run.execute.labels import LABELS, classes_of
 from target_arch.run.execute.tensors import (
     Array,
     checked_tensor,
+    frames_hint,
     read_archive,
     read_array,
     require_promised,
@@ -133,4 +134,4 @@ def _stacked(array: Array, tensor: TensorEntry, place: Path, kind: str) -> Array
 def _unlike(array: Array, tensor: TensorEntry, place: Path, kind: str) -> DiagnosticError:
     takes = f"{tensor.dtype}{list(tensor.shape)}"
     message = f"{kind} `{tensor.name}` is {takes}, given is {array.dtype}{list(array.shape)}"
-    return refusal("wrong-input", place, message, f"put a dimension of frames before those of the {kind}")
+    return refusal("wrong-input", place, message, frames_hint(array, tensor.shape, kind))

@@ -93,7 +93,7 @@ def test_what_is_not_the_models(model: Path, bundle: Bundle, tmp_path: Path) -> 
     np.savez(place, **{"x": np.zeros(6, np.float32), "a_b": np.zeros(6, np.float32)})
     assert refused(model, bundle, place) == (
         f"{place}: error: input `x` is float32[1, 2, 3], given is float32[6] [wrong-input]\n"
-        "hint: put a dimension of frames before those of the input"
+        "hint: where one frame follows the other: `array.reshape(-1, 2, 3)`"
     )
     np.savez(place, **{"x": np.zeros((1, 2, 3), np.float32), "a_b": np.zeros((1, 3, 2), np.float32)})
     assert refused(model, bundle, place) == (
