@@ -42,6 +42,22 @@ class Constant:
         """With dimension `axes[i]` of this one as dimension i."""
         return evolve(self, values=self.values.transpose(axes), quantization=_moved(self.quantization, axes))
 
+    def matrix(self) -> "Constant | None":
+        """The last two dimensions, where all others only repeat them; None where they do not, or the
+        quantized axis is one of the others.
+        """
+        more = self.values.ndim - 2
+        if more < 0:
+            return None
+        first = self.values[(0,) * more]
+        if not np.array_equal(np.broadcast_to(first, self.values.shape), self.values):
+            return None
+        if self.quantization is None or self.quantization.axis is None:
+            return evolve(self, values=first)
+        axis = self.quantization.axis - more
+        quantization = evolve(self.quantization, axis=axis)
+        return None if axis < 0 else evolve(self, values=first, quantization=quantization)
+
     def reshaped(self, shape: tuple[int, ...]) -> "Constant | None":
         """In another shape. None where the quantized axis would be torn apart."""
         values = self.values.reshape(shape)
@@ -113,6 +129,14 @@ def _reshape(graph: Graph, call: Any, inner: Constant) -> Constant | None:
     return inner.reshaped(shape_of(call))
 
 
+def _broadcast(graph: Graph, call: Any, inner: Constant) -> Constant | None:
+    """The same values for each of a batch, as exporters write a product of matrices with a batch."""
+    del graph
+    if inner.quantization is not None and inner.quantization.axis is not None:
+        return None
+    return evolve(inner, values=np.broadcast_to(inner.values, shape_of(call)))
+
+
 def _cast(graph: Graph, call: Any, inner: Constant) -> Constant | None:
     """To floats only: weights of float16 and of integers are stored so, and used as float32."""
     del graph
@@ -141,6 +165,7 @@ _ARITHMETIC: dict[str, Callable[..., Any]] = {
 _STEPS: dict[str, Callable[[Graph, Any, Constant], Constant | None]] = {
     "dequantize": _dequantize,
     "astype": _cast,
+    "broadcast_to": _broadcast,
     "permute_dims": _permute,
     "reshape": _reshape,
     "squeeze": _reshape,

@@ -26,12 +26,17 @@ def float_dense() -> Matcher:
 
 
 def _read(match: Match) -> Weighted | None:
-    """The second factor as [out, in]; None where it is no constant matrix."""
+    """The second factor as [out, in]; None where it is no constant matrix, the same for the whole batch.
+
+    Exporters repeat a matrix for each of a batch: PyTorch's attention does so with its weights, for every
+    position.
+    """
     call = match.required("call")
-    found = match.constant(call.args[1])
-    if found is None or found.values.ndim != 2 or len(shape_of(call.args[0])) < 2:
+    found, shape = match.constant(call.args[1]), shape_of(call.args[0])
+    matrix = None if found is None else found.matrix()
+    if matrix is None or len(shape) < 2 or shape_of(call)[:-1] != shape[:-1]:
         return None
-    weights = found.transposed((1, 0))
+    weights = matrix.transposed((1, 0))
     channels, in_features = weights.values.shape
     return Weighted(
         kind=OperatorKind.DENSE,

@@ -307,3 +307,27 @@ def test_hard_swish_is_one_operator(tmp_path: Path) -> None:
     torch.export.save(torch.export.export(network, (torch.zeros(1, 3, 4, 4),)), path)
     kinds = [operator.kind for operator in import_model(path)[0].operators]
     assert kinds == ["transpose", "conv2d", "function", "transpose"]
+
+
+def test_weights_that_a_batch_repeats_are_stored_once(tmp_path: Path) -> None:
+    """PyTorch multiplies by the weights of an attention once for every position."""
+    torch = pytest.importorskip("torch", reason="pip install target-arch[torch]")
+    torch.manual_seed(0)
+
+    class Attention(torch.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.attention = torch.nn.MultiheadAttention(8, 2, batch_first=True)
+
+        def forward(self, x: Any) -> Any:
+            return self.attention(x, x, x, need_weights=False)[0]
+
+    network, x = Attention().eval(), torch.randn(1, 5, 8)
+    path = tmp_path / "m.pt2"
+    torch.export.save(torch.export.export(network, (x,)), path)
+    model, program = import_model(path)
+    assert [operator.kind for operator in model.operators].count(OperatorKind.DENSE) == 2
+    stored = sum(model.tensors[name].bytes for each in model.operators for name in each.constants)
+    assert stored < 2 * 4 * sum(each.numel() for each in network.parameters())
+    found = evaluate(model, {model.inputs[0]: x.numpy()}, program)[0]
+    assert np.abs(found - network(x).detach().numpy()).max() < 1e-6
