@@ -4,15 +4,18 @@ A range is of the elements as a program writes them: stored integers where the i
 `tests/plan/test_input_range.py`.
 """
 
+import struct
 import sys
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from attrs import frozen
 
 from target_arch.diagnostics import DiagnosticError, name_hint, refusal
+
+if TYPE_CHECKING:  # `check` reads no model, and starts without NumPy
+    import numpy as np
 
 Ends = tuple[float, float]
 """The lowest and the highest value, as the user writes them."""
@@ -20,6 +23,9 @@ Ends = tuple[float, float]
 NO_RANGES: Mapping[str, Ends] = MappingProxyType({})
 ONLY_INPUT = ""
 """The name that stands for the input of a model with one."""
+
+_FLOATS = {"float16": "e", "float32": "f", "float64": "d"}
+"""The formats of `struct`."""
 
 
 @frozen(kw_only=True)
@@ -43,16 +49,18 @@ class InputRange:
             raise _refused(place, f"{what} cannot be from {low} to {high}", "name the lowest value first")
         if not dtype.startswith("float"):
             return cls._of_integers(what, dtype, ends, place)
-        with np.errstate(over="ignore"):
-            first, last = (float(np.dtype(dtype).type(end)) for end in ends)
-        if not (_finite(first) and _finite(last)):
-            raise _refused(place, f"{what} cannot be from {low} to {high}", "its type has no such values")
+        form = f"<2{_FLOATS[dtype]}"
+        try:
+            first, last = struct.unpack(form, struct.pack(form, *ends))
+        except OverflowError:
+            hint = "its type has no such values"
+            raise _refused(place, f"{what} cannot be from {low} to {high}", hint) from None
         return cls(low=first, high=last)
 
     @classmethod
     def _of_integers(cls, what: str, dtype: str, ends: Ends, place: str) -> "InputRange":
         low, high = map(int, ends)
-        least, greatest = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+        least, greatest = limits(dtype)
         if (low, high) != ends or not least <= low <= high <= greatest:
             hint = f"a range is of stored values: integers from {least} to {greatest}"
             raise _refused(place, f"{what} cannot be from {ends[0]} to {ends[1]}", hint)
@@ -60,16 +68,21 @@ class InputRange:
 
     def all_of(self, dtype: str) -> bool:
         """Whether these are all values of an integer type."""
-        kind = np.dtype(dtype)
-        return kind.kind in "iu" and (self.low, self.high) == (np.iinfo(kind).min, np.iinfo(kind).max)
+        return not dtype.startswith("float") and (self.low, self.high) == limits(dtype)
 
-    def has(self, values: np.ndarray[Any, Any]) -> bool:
+    def has(self, values: "np.ndarray[Any, Any]") -> bool:
         """Whether every element of an array is in the range. NaN is in none."""
         return bool(((values >= self.low) & (values <= self.high)).all())
 
     def __str__(self) -> str:
         low, high = (f"{end:.9g}" if isinstance(end, float) else f"{end}" for end in (self.low, self.high))
         return f"{low} to {high}"
+
+
+def limits(dtype: str) -> tuple[int, int]:
+    """The least and the greatest value of an integer type, such as `uint8`."""
+    bits = int(dtype.removeprefix("u").removeprefix("int"))
+    return (0, 2**bits - 1) if dtype.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
 
 def named(ranges: Mapping[str, Ends], names: Sequence[str], place: str) -> dict[str, Ends]:

@@ -7,12 +7,10 @@ A check is a function of one input that says whether its elements are as promise
 from collections.abc import Sequence
 from typing import cast
 
-import numpy as np
-
 from target_arch.emit.model.inputs import Member, Terminal, terminals
 from target_arch.emit.text.emitter import Emitter
 from target_arch.emit.text.literals import float_literal, integer_literal
-from target_arch.plan.input_range import InputRange
+from target_arch.plan.input_range import InputRange, limits
 
 _REFUSED = "TA_ERROR_ARGUMENT"
 
@@ -153,8 +151,6 @@ def _ends(terminal: Terminal, promise: InputRange) -> tuple[str, str]:
 
 
 def _limits(terminal: Terminal) -> tuple[int | None, int | None]:
-    """The least and the greatest value of an integer type."""
-    kind = np.dtype(terminal.tensor.dtype)
-    if kind.kind == "f":
-        return None, None
-    return int(np.iinfo(kind).min), int(np.iinfo(kind).max)
+    """The least and the greatest value of an integer type; None of floats."""
+    dtype = terminal.tensor.dtype
+    return (None, None) if dtype.startswith("float") else limits(dtype)

@@ -49,6 +49,8 @@ class Constant:
         more = self.values.ndim - 2
         if more < 0:
             return None
+        if more == 0:
+            return self
         first = self.values[(0,) * more]
         if not np.array_equal(np.broadcast_to(first, self.values.shape), self.values):
             return None
