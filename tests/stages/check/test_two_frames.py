@@ -72,6 +72,7 @@ def faults_on_a_host() -> Iterator[tuple[str, FramePipeline]]:
     yield "over with its first step", evolve(HOST.right, done=0)
     yield "calls in each other's place", HOST.exchanged(0, 2)
     yield "one frame more", evolve(HOST.right, frames=2)
+    yield "a step of `init` before all others of a round", HOST.step(0, TWO.right.order.steps[0])
 
 
 def faults_of_two() -> Iterator[tuple[str, FramePipeline]]:
@@ -149,6 +150,7 @@ def faults_at_rest() -> Iterator[tuple[str, FramePipeline]]:
     )
     yield "a buffer in another memory", TWO.buffer("s@tcm#1", memory="sram")
     yield "a buffer of the first round in another memory", TWO.buffer("p0.l_p_0#0", memory="npu_inp")
+    yield "an input where the host does not see it", TWO.buffer("q@sram#1", memory="npu_inp")
     yield "a buffer of one of another", TWO.meaning("q@sram#1", "p@sram", 1)
     yield "a buffer of one of another size", TWO.meaning("q@sram#1", "a.w@ddr", 1)
     yield "a buffer of one that no run has", TWO.meaning("q@sram#1", "r@sram", 1)
