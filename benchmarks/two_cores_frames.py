@@ -3,12 +3,12 @@
     python -m benchmarks.two_cores_frames [MODEL…] [--rounds 10]
 
 Without models: those of ../shared/models. What their operators take is measured first (`target-arch
-calibrate`). Each is compiled for a host and a second core, which has a thread
-of its own, with as many frames in flight as make results come faster (`--objective throughput`), and built
-with -O3 -march=native. Runs in turn and frames in flight of this bundle, and two independent programs of one
-core side by side, take turns for some rounds, and the shortest time of each counts, since a busy computer
-only adds time. *predicted* is the simulated run over the simulated period, *faster* is the same as it was
-measured, *of ceiling* is how many frames come while two independent programs make as many runs.
+calibrate`). Each is compiled for a host and a second core, which has a thread of its own, with as many frames
+in flight as make results come faster (`--objective throughput`), and built with -O3 -march=native. Runs in
+turn and frames in flight of this bundle, and two independent programs of one core side by side, take turns
+for some rounds, and the shortest time of each counts, since a busy computer only adds time. *predicted* is
+the simulated run over the simulated period, *faster* is the same as it was measured, *of ceiling* is how many
+frames come while two independent programs make as many runs.
 """
 
 import argparse

@@ -463,7 +463,8 @@ ta_status ta_frames_init(ta_frames *f, const ta_pipeline *pipeline, ta_runtime *
     if (!all_suit(f, pipeline, runtime) || (pipeline->lend == NULL) != (pipeline->give_back == NULL))
         return TA_ERROR_ARGUMENT;
     f->runtime = runtime;
-    f->entered = f->lost = f->broken = f->waiting = f->refused = f->sum = f->submitted = f->returned = f->turn = f->step = f->begun = 0;
+    f->entered = f->lost = f->broken = f->waiting = f->refused = f->sum = 0;
+    f->submitted = f->returned = f->turn = f->step = f->begun = 0;
     f->since_us = 0;
     f->pipeline = pipeline;
     return TA_OK;

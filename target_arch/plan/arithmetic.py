@@ -45,19 +45,16 @@ from typing import Any
 
 from attrs import field, frozen
 
+from target_arch.plan.input_range import limits
 from target_arch.plan.model import Model, Operator, Quantization
 from target_arch.plan.operators.facts import COUNT_IN_MULTIPLIER, Arithmetic, Scaling
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.plan.products import beyond_plain
 
-INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
 DTYPE_RANGE: Mapping[str, tuple[int, int]] = {
-    "int8": (-128, 127),
-    "uint8": (0, 255),
-    "int16": (-32768, 32767),
-    "uint16": (0, 65535),
-    "int32": (INT32_MIN, INT32_MAX),
+    dtype: limits(dtype) for dtype in ("int8", "uint8", "int16", "uint16", "int32")
 }
+INT32_MIN, INT32_MAX = DTYPE_RANGE["int32"]
 ADDITION_LEFT_SHIFT = 20
 """Bits the TFLite addition of 8-bit values keeps below the binary point."""
 

@@ -54,11 +54,12 @@ class Constant:
         first = self.values[(0,) * more]
         if not np.array_equal(np.broadcast_to(first, self.values.shape), self.values):
             return None
-        if self.quantization is None or self.quantization.axis is None:
-            return evolve(self, values=first)
-        axis = self.quantization.axis - more
-        quantization = evolve(self.quantization, axis=axis)
-        return None if axis < 0 else evolve(self, values=first, quantization=quantization)
+        quantization = self.quantization
+        if quantization is not None and quantization.axis is not None:
+            if quantization.axis < more:
+                return None
+            quantization = evolve(quantization, axis=quantization.axis - more)
+        return evolve(self, values=first, quantization=quantization)
 
     def reshaped(self, shape: tuple[int, ...]) -> "Constant | None":
         """In another shape. None where the quantized axis would be torn apart."""
