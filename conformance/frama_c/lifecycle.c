@@ -166,7 +166,7 @@ int main(void)
     }
     const ta_bundle *const one = Frama_C_nondet(0, 1) ? &bundle : NULL;
     const ta_soc *const other = Frama_C_nondet(0, 1) ? &soc : NULL;
-    const uint32_t call = Frama_C_unsigned_int_interval(0, 5);
+    const uint32_t call = Frama_C_unsigned_int_interval(0, 6);
     //@ split call;
     if (call == 0)
         (void)ta_init(&runtime, one, other, Frama_C_nondet(0, 1) ? port : NULL);
@@ -178,6 +178,8 @@ int main(void)
         (void)ta_run(&runtime);
     else if (call == 4)
         ta_give_back(&bundle);
+    else if (call == 5)
+        (void)(ta_lending_of_caller.is_missing(&bundle) + (int)ta_lending_of_caller.sum(&bundle));
     else
         (void)ta_stop(&runtime);
     /*@ assert runtime.state == TA_STATE_STOPPED || (runtime.bundle == &bundle && runtime.soc == &soc &&

@@ -460,7 +460,7 @@ ta_status ta_frames_init(ta_frames *f, const ta_pipeline *pipeline, ta_runtime *
     for (uint32_t t = 0; t < TA_MAX_TIMELINES; t++)
         f->lanes[t] = fresh;
     f->pipeline = NULL;
-    if (!all_suit(f, pipeline, runtime) || (pipeline->lend == NULL) != (pipeline->give_back == NULL))
+    if (!all_suit(f, pipeline, runtime))
         return TA_ERROR_ARGUMENT;
     f->runtime = runtime;
     f->entered = f->lost = f->broken = f->waiting = f->refused = f->sum = 0;
@@ -488,34 +488,18 @@ static void take_inputs(const ta_bundle *bundle, const void *const *inputs)
         copy_bytes(ta_pointer(bundle, bundle->inputs[i].where), inputs[i], bundle->inputs[i].bytes);
 }
 
-/* The sum of all inputs (FNV-1a), where programs check what they lend. */
-static uint32_t sum_of(const ta_bundle *bundle)
-{
-    uint32_t sum = 0;
-#ifdef TA_FRAMES_CHECK
-    sum = 2166136261u;
-    for (uint32_t i = 0; i < bundle->input_count; i++) {
-        const uint8_t *bytes = ta_pointer(bundle, bundle->inputs[i].where);
-        for (uint32_t k = 0; k < bundle->inputs[i].bytes; k++)
-            sum = (sum ^ bytes[k]) * 16777619u;
-    }
-#else
-    (void)bundle;
-#endif
-    return sum;
-}
-
 /* What was lent for the frame is the caller's again. */
 static void give_back(ta_frames *f, ta_frame_slot *slot)
 {
     const ta_bundle bundle = bundle_of(f, slot->turn);
-    if (f->pipeline->give_back == NULL)
+    const ta_lending *lending = f->pipeline->lending;
+    if (lending == NULL)
         return;
-    if (slot->frame.status == TA_OK && slot->sum != sum_of(&bundle)) {
+    if (slot->frame.status == TA_OK && slot->sum != lending->sum(&bundle)) {
         slot->frame.status = TA_ERROR_CORRUPT;
         fail_later(f, slot);
     }
-    f->pipeline->give_back(&bundle);
+    lending->give_back(&bundle);
 }
 
 static int all_given(const ta_frames *f, const void *const *inputs)
@@ -538,16 +522,17 @@ static ta_status submit(ta_frames *f, const void *const *inputs, uint32_t *numbe
         return TA_ERROR_BUSY;
     /* the frame goes into the buffers of the round that starts it: the next one */
     const ta_bundle bundle = bundle_of(f, f->turn + f->begun);
-    ta_status status = f->pipeline->lend == NULL ? TA_OK : f->pipeline->lend(&bundle, f->runtime->soc, inputs);
+    const ta_lending *lending = f->pipeline->lending;
+    ta_status status = lending == NULL ? TA_OK : lending->lend(&bundle, f->runtime->soc, inputs);
     if (status != TA_OK)
         return status;
     status = wake(f);
-    if (status == TA_OK && f->pipeline->lend == NULL)
+    if (status == TA_OK && lending == NULL)
         take_inputs(&bundle, inputs);
     else if (status == TA_OK)
-        f->sum = sum_of(&bundle);
-    else if (f->pipeline->give_back != NULL)
-        f->pipeline->give_back(&bundle);
+        f->sum = lending->sum(&bundle);
+    else if (lending != NULL)
+        lending->give_back(&bundle);
     if (status != TA_OK)
         return status;
     if (number != NULL)
@@ -602,7 +587,7 @@ static ta_status result(ta_frames *f, void *const *outputs, ta_frame *frame)
     if (!is_over(f))
         return TA_ERROR_BUSY;
     ta_frame_slot *slot = slot_of(f, f->turns[f->returned % TA_MOST_FRAMES]);
-    if (f->pipeline->give_back == NULL && slot->frame.status == TA_OK)
+    if (f->pipeline->lending == NULL && slot->frame.status == TA_OK)
         give_outputs(f, slot->turn, outputs);
     give_back(f, slot);
     if (frame != NULL)
@@ -637,8 +622,8 @@ ta_status ta_frames_stop(ta_frames *f)
         return TA_ERROR_STATE;
     if (f->active)
         end_all(f, f->runtime->timeout_us);
-    if (f->pipeline->give_back != NULL)
-        f->pipeline->give_back(f->pipeline->bundle);
+    if (f->pipeline->lending != NULL)
+        f->pipeline->lending->give_back(f->pipeline->bundle);
     f->pipeline = NULL;
     return leave(f, TA_OK);
 }

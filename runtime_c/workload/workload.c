@@ -257,9 +257,16 @@ static uint32_t first_step(const ta_bundle *bundle)
     return step;
 }
 
+/* The sum of the inputs that are lent for the job of a task. */
+static uint32_t sum_of(const ta_workload *w, uint32_t task)
+{
+    return w->schedule->lending == NULL ? 0u : w->schedule->lending->sum(w->models->bundles[task]);
+}
+
 static void begin(ta_workload *w, uint32_t task, uint64_t now)
 {
     ta_task_state *state = &w->states[task];
+    const ta_bundle *bundle = w->models->bundles[task];
     const ta_progress fresh = {0, 0, 0, 0};
     for (uint32_t t = 0; t < runtime_of(w)->soc->timeline_count; t++)
         *progress_of(w, task, t) = fresh;
@@ -267,10 +274,21 @@ static void begin(ta_workload *w, uint32_t task, uint64_t now)
     state->run_us = 0;
     state->status = TA_OK;
     state->failed_step = TA_NO_STEP;
-    state->step = first_step(w->models->bundles[task]);
+    state->step = first_step(bundle);
     state->jobs[0].start_us = now;
     if (w->hooks.begin != NULL)
         fail(state, w->hooks.begin(w->hooks.context, task, &state->jobs[0]), TA_NO_STEP);
+    if (w->schedule->lending != NULL && w->schedule->lending->is_missing(bundle))
+        fail(state, TA_ERROR_ARGUMENT, TA_NO_STEP);
+    else
+        state->sum = sum_of(w, task);
+}
+
+/* What was lent for a job is the caller's again. */
+static void give_back(const ta_workload *w, uint32_t task)
+{
+    if (w->schedule->lending != NULL)
+        w->schedule->lending->give_back(w->models->bundles[task]);
 }
 
 /* The job that has begun is over. Jobs that came meanwhile find that it was not. */
@@ -278,10 +296,13 @@ static ta_status finish(ta_workload *w, uint32_t task)
 {
     ta_task_state *state = &w->states[task];
     ta_job *job = &state->jobs[0];
+    if (state->status == TA_OK && state->sum != sum_of(w, task))
+        fail(state, TA_ERROR_CORRUPT, TA_NO_STEP);
     job->status = state->status;
     job->failed_step = state->failed_step;
     if (w->hooks.end != NULL)
         w->hooks.end(w->hooks.context, task, job);
+    give_back(w, task);
     const ta_status timed = now_of(w, &job->end_us);
     if (job->status == TA_OK) {
         state->counts.done++;
@@ -555,6 +576,7 @@ ta_status ta_workload_stop(ta_workload *w)
         drain(w, i);
         if (status == TA_OK && w->states[i].begun)
             status = w->states[i].status;
+        give_back(w, i);
     }
     for (uint32_t t = 0; t < rt->soc->timeline_count; t++) {
         const ta_progress fresh = {w->lines[t].count, 0, 0, 0};

@@ -232,7 +232,7 @@ def _internal_header(
     out.lines(('#include "integrity/integrity.h"', ""))
     if inputs.port.hosted.simulates:
         out.lines(('#include "ports/host/simulator.h"', ""))
-    if any(member.lends for member in inputs.members):
+    if inputs.lends:
         out.lines(('#include "lent/lent.h"', ""))
     if weights:
         out.lines(('#include "weights/weights.h"', ""))

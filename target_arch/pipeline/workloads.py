@@ -9,7 +9,6 @@ from target_arch.pipeline.preparation import PreparedModel
 from target_arch.pipeline.request import ModelsRequest
 from target_arch.pipeline.short_steps import steps_over
 from target_arch.plan.lowered import Lowered
-from target_arch.plan.memory import IoOwner
 from target_arch.plan.model_pools import Sharing
 from target_arch.plan.printed.reasoning import duration
 from target_arch.plan.printed.workloads import remedy, verdict
@@ -38,11 +37,6 @@ def require_workload(request: ModelsRequest) -> None:
         ("workload", "a workload is of several models, and this has one", len(request.models) == 1),
         ("arenas", "in a workload, who may preempt whom says who shares memory", _separate(request)),
         ("frames", "frames in flight are those of one model alone", any(r.frames for r in request.models)),
-        (
-            "io",
-            "the jobs of a workload have their inputs and outputs in arenas",
-            any(each.io is IoOwner.CALLER for each in request.models),
-        ),
         (
             "images",
             "the jobs of a workload need the same program on an instance: none is loaded between two steps",

@@ -106,7 +106,7 @@ def test_what_goes_wrong(sanitizer: str, needs_tool: Callable[[str], str], tmp_p
 def test_memory_of_the_caller(needs_tool: Callable[[str], str], tmp_path: Path) -> None:
     folder = written(DIGITS, "zynq_edge", tmp_path / "b", io=IoOwner.CALLER)
     check_bits(folder, (), ("--lazy",), ("--jitter", "5"))
-    check_program(LENT, folder, needs_tool("cc"), "-fsanitize=address,undefined", "-DTA_FRAMES_CHECK")
+    check_program(LENT, folder, needs_tool("cc"), "-fsanitize=address,undefined", "-DTA_LENT_CHECK")
 
 
 def check_program(source: Path, folder: Path, cc: str, *more: str) -> None:

@@ -135,6 +135,30 @@ static const char *results(void)
     return NULL;
 }
 
+/* A sum of all inputs where programs check them. */
+static const char *sums(void)
+{
+    const void *const given[] = {inputs[0], inputs[1], outputs[0], outputs[1]};
+    const ta_lending *lending = &ta_lending_of_caller;
+    CHECK(begun() == TA_OK);
+    paint(2);
+    CHECK(lending->is_missing(&w.bundle) && lending->lend(&w.bundle, &soc, given) == TA_OK);
+    CHECK(!lending->is_missing(&w.bundle));
+    const uint32_t before = lending->sum(&w.bundle);
+    outputs[1][0]++;
+    CHECK(lending->sum(&w.bundle) == before);
+    inputs[1][63] ^= 1u;
+#ifdef TA_LENT_CHECK
+    CHECK(lending->sum(&w.bundle) != before);
+#else
+    CHECK(lending->sum(&w.bundle) == before && before == 0u);
+#endif
+    lending->give_back(&w.bundle);
+    CHECK(lending->is_missing(&w.bundle));
+    CHECK(ta_stop(&rt) == TA_OK);
+    return NULL;
+}
+
 /* Memory that cannot serve is a status; nothing runs, and what was lent before is lent no more. */
 static const char *wrong_memory(void)
 {
@@ -175,9 +199,10 @@ static const char *wrong_memory(void)
     CHECK(is_right(inputs[0], inputs[1], outputs[0], outputs[1]));
     ta_give_back(&w.bundle);
     CHECK(ta_run(&rt) == TA_ERROR_ARGUMENT && ta_pointer(&w.bundle, at(LENT_A, 0)) == NULL);
+    CHECK(ta_is_missing(&w.bundle));
     starts[A] = inputs[0];
     starts[B] = inputs[1];
-    CHECK(ta_run(&rt) == TA_ERROR_ARGUMENT); /* nobody lends the outputs */
+    CHECK(ta_run(&rt) == TA_ERROR_ARGUMENT && ta_is_missing(&w.bundle)); /* nobody lends the outputs */
     ta_give_back(&w.bundle);
     CHECK(ta_stop(&rt) == TA_OK);
     return NULL;
@@ -241,7 +266,7 @@ static const char *wrong_tables(void)
 int main(void)
 {
     const test_case tests[] = {
-        {"results", results}, {"behind a cache", behind_a_cache}, {"wrong memory", wrong_memory},
+        {"results", results}, {"sums", sums}, {"behind a cache", behind_a_cache}, {"wrong memory", wrong_memory},
         {"wrong tables", wrong_tables}};
     int failures = 0;
     for (const char *const *mode = under_test.modes; *mode != NULL; mode++)

@@ -18,7 +18,7 @@ from tests.runtime_c.test_conformance import (
 )
 
 SOURCE = Path(__file__).parent / "lent.c"
-TESTS = ("results", "behind a cache", "wrong memory", "wrong tables")
+TESTS = ("results", "sums", "behind a cache", "wrong memory", "wrong tables")
 
 
 @pytest.mark.parametrize("compiler", sorted(COMPILERS))
@@ -33,11 +33,15 @@ def test_lent_is_freestanding(
 
 
 @pytest.mark.parametrize(
-    ("compiler", "sanitizer", "sections"),
-    [("gcc", "asan+ubsan", "-UTA_SECTIONS"), ("clang", "plain", "-DTA_SECTIONS")],
+    ("compiler", "sanitizer", "options"),
+    [("gcc", "asan+ubsan", ("-UTA_SECTIONS", "-DTA_LENT_CHECK")), ("clang", "plain", ("-DTA_SECTIONS",))],
 )
 def test_memory_of_the_caller(
-    compiler: str, sanitizer: str, sections: str, needs_tool: Callable[[str], str], tmp_path: Path
+    compiler: str,
+    sanitizer: str,
+    options: tuple[str, ...],
+    needs_tool: Callable[[str], str],
+    tmp_path: Path,
 ) -> None:
     needs_tool(compiler)
     if not links(compiler, SANITIZERS[sanitizer], tmp_path):
@@ -47,7 +51,7 @@ def test_memory_of_the_caller(
     program = tmp_path / "lent"
     sources = (*CORE, *port, *suite, "lent/lent.c", str(SOURCE))
     paths = (*sources, "-o", str(program), "-lpthread")
-    compile_c(compiler, *C99, *SANITIZERS[sanitizer], sections, "-I.", "-Iinclude", *paths)
+    compile_c(compiler, *C99, *SANITIZERS[sanitizer], *options, "-I.", "-Iinclude", *paths)
     done = subprocess.run([program], capture_output=True, text=True, check=False, timeout=120, cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
     modes = ("eager", "jitter", "lazy", "wrap")

@@ -16,7 +16,7 @@
 #ifndef TARGET_ARCH_FRAMES_H
 #define TARGET_ARCH_FRAMES_H
 
-#include "target_arch/runtime.h"
+#include "target_arch/lending.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -35,10 +35,7 @@ typedef struct ta_pipeline {
     uint32_t stage_count; /* the frames in flight */
     uint32_t done;        /* the step of a round after which the frame in the last stage is over */
     uint32_t has_states;  /* 0 or 1 */
-    /* Inputs and outputs in memory of the caller (`--io caller`): ta_lend and ta_give_back of lent/lent.h, for a bundle
-     * with the inputs and outputs of one round. NULL where they are in arenas. */
-    ta_status (*lend)(const ta_bundle *bundle, const ta_soc *soc, const void *const *starts);
-    void (*give_back)(const ta_bundle *bundle);
+    const ta_lending *lending; /* of a bundle with the inputs and outputs of one round; NULL where they are in arenas */
 } ta_pipeline;
 
 /* What became of a frame. Frames are counted from 0 in the order in which they were submitted. */
@@ -132,7 +129,7 @@ ta_status ta_frames_wait(ta_frames *frames);
  * (may be NULL) says which frame it is. Of a pipeline that lends, `outputs` is not read: outputs are where they were
  * lent, and all memory that was lent for the frame is the caller's again.
  *   TA_ERROR_BUSY   it is not over yet, and still the oldest
- *   TA_ERROR_CORRUPT  of a program compiled with TA_FRAMES_CHECK: an input that was lent has changed meanwhile; where
+ *   TA_ERROR_CORRUPT  of a program compiled with TA_LENT_CHECK: an input that was lent has changed meanwhile; where
  *                   the model has states, those behind the frame end with TA_ERROR_STATE
  *   TA_ERROR_STATE  also: none is in flight, and then `frame->number` is that of the next one */
 ta_status ta_frames_result(ta_frames *frames, void *const *outputs, ta_frame *frame);

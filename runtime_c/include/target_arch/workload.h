@@ -15,7 +15,7 @@
 #ifndef TARGET_ARCH_WORKLOAD_H
 #define TARGET_ARCH_WORKLOAD_H
 
-#include "target_arch/runtime.h"
+#include "target_arch/lending.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -64,6 +64,7 @@ typedef struct ta_schedule {
     uint32_t task_count;
     uint32_t slot_count;
     uint32_t hyperperiod_us;
+    const ta_lending *lending; /* NULL where no model has inputs and outputs in memory of the caller */
 } ta_schedule;
 
 /* A job. Times are the port's. */
@@ -97,6 +98,7 @@ typedef struct ta_task_state {
     uint32_t step;  /* its next one */
     ta_status status;
     uint32_t failed_step;
+    uint32_t sum; /* of the inputs that were lent for it, in programs that check them */
     uint32_t run_us;
     uint64_t next_us; /* when the next one is due, or may be on demand */
     uint32_t requested;
@@ -106,7 +108,12 @@ typedef struct ta_task_state {
 
 /* What a program does at both ends of a job, called by ta_workload_turn. `begin` writes the inputs of the model: no
  * other job touches them until `end`, which reads its outputs. Any status but TA_OK of `begin` ends the job with it.
- * Either may be NULL. What they take is part of the first and last step. */
+ * Either may be NULL. What they take is part of the first and last step.
+ *
+ * Where inputs and outputs are memory of the caller (`--io caller`), `begin` lends it (ta_lend of lent/lent.h, or the
+ * function of the model's header), and it is in use until `end` is called, or ta_workload_stop returns; after
+ * TA_ERROR_TIMEOUT until ta_models_stop. A job for which nothing is lent ends with TA_ERROR_ARGUMENT, and in a program
+ * compiled with TA_LENT_CHECK one whose inputs have changed meanwhile with TA_ERROR_CORRUPT. */
 typedef struct ta_workload_hooks {
     ta_status (*begin)(void *context, uint32_t task, const ta_job *job);
     void (*end)(void *context, uint32_t task, const ta_job *job);

@@ -24,7 +24,7 @@ def runtime_files(inputs: EmitInputs) -> Mapping[str, str]:
     files = _without_unused(inputs, files)
     if inputs.several:
         files |= c_files(root / "models", "runtime/models")
-    if any(member.lends for member in inputs.members):
+    if inputs.lends:
         files |= c_files(root / "lent", "runtime/lent")
     if inputs.constants is not ConstantsForm.TEXT:
         files |= c_files(root / "weights", "runtime/weights")
@@ -48,7 +48,12 @@ def _without_unused(inputs: EmitInputs, files: Mapping[str, str]) -> dict[str, s
     """The files without headers of parts that the bundle does not have, and without what fills residents
     where there are none and no part for several models asks for it.
     """
-    unused = [("frames", inputs.has_frames), ("workload", inputs.timed is not None)]
+    frames, workload = inputs.has_frames, inputs.timed is not None
+    unused = [
+        ("frames", frames),
+        ("workload", workload),
+        ("lending", frames or workload or inputs.lends),
+    ]
     without = {f"include/target_arch/{name}.h" for name, there in unused if not there}
     if not (inputs.several or inputs.has_residents):
         without.add("runtime/core/fill.c")

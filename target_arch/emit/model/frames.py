@@ -54,7 +54,7 @@ _LENDS = """\
  * outputs must not be touched; when the device of a frame had to be cancelled, until {model}_stop. So that
  * as many frames can be in flight as may be, a program has memory for {sets} of them. Inputs of several
  * frames may be the same bytes; outputs share none with anything else that is lent. Compiled with
- * -DTA_FRAMES_CHECK, {model}_result answers TA_ERROR_CORRUPT for a frame whose inputs have changed.
+ * -DTA_LENT_CHECK, {model}_result answers TA_ERROR_CORRUPT for a frame whose inputs have changed.
  *"""
 
 _CALLS = """. No function of this header may be
@@ -157,7 +157,7 @@ def _submit(member: Member) -> tuple[str, ...]:
         "const void *const starts[] = {",
         *(f"    {value}->{one.member}," for one in given),
         "};",
-        *promises.submit_body(member, value, "ta_frames_submit(&frames, starts, number)"),
+        *promises.given_body(member, value, "ta_frames_submit(&frames, starts, number)"),
     )
 
 

@@ -171,7 +171,7 @@ class _Header:
 def headers(inputs: EmitInputs, weights: Sequence[EmittedWeights]) -> list[tuple[str, str]]:
     """Path and C text of every header but that of the SoC."""
     words = _TOGETHER[inputs.pools.arenas] if inputs.several else _ALONE
-    if any(member.lends for member in inputs.members):
+    if inputs.lends:
         arenas = lent.SHARED if inputs.pools.arenas == Sharing.SHARED else lent.SEPARATE
         words = evolve(words, arenas=arenas, model=words.model if inputs.several else lent.HEAD)
     every = [_of_model(inputs, words, member) for member in inputs.members]

@@ -211,6 +211,11 @@ class EmitInputs:
         return any(member.lowered.frames is not None for member in self.members)
 
     @property
+    def lends(self) -> bool:
+        """Whether inputs and outputs of a model are memory of the caller."""
+        return any(member.lends for member in self.members)
+
+    @property
     def has_residents(self) -> bool:
         """Whether constants of a model are copied by init, and stay."""
         steps = (step for member in self.members for step in member.lowered.steps.steps)

@@ -2,7 +2,7 @@
 which the runtime knows its addresses.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from target_arch.emit.model import promises
 from target_arch.emit.model.arenas import EmittedArena
@@ -42,6 +42,17 @@ RUN = """
 ta_status {model}_run(const {type} *io);"""
 
 
+_LEND = """
+
+/* Lend memory for a job: the hook `begin` of the workload calls it, for the job that begins. From TA_OK until
+ * the hook `end` is called, or the workload is stopped, inputs must not change and outputs must not be
+ * touched; after TA_ERROR_TIMEOUT until the bundle is stopped. Compiled with -DTA_LENT_CHECK, a job whose
+ * inputs have changed ends with TA_ERROR_CORRUPT.
+ *   TA_ERROR_ARGUMENT  as of run
+ *   TA_ERROR_STATE     memory is lent already */
+{signature};"""
+
+
 def io_type(member: Member) -> str:
     """The C type of the value that a run takes."""
     return f"{member.stem}_io"
@@ -52,6 +63,11 @@ def run_signature(member: Member) -> str:
     return f"ta_status {member.stem}_run({f'const {io_type(member)} *io' if member.lends else 'void'})"
 
 
+def lend_signature(member: Member) -> str:
+    """The signature of the function that lends memory for a job of a workload."""
+    return f"ta_status {member.stem}_lend(const {io_type(member)} *io)"
+
+
 def declaration(inputs: EmitInputs, member: Member) -> str:
     """The definition of the type, and the declaration of the function, with the contracts of both."""
     every = {one: f"{pointee(one)} *{one.member};" for one in terminals(member)}
@@ -59,6 +75,7 @@ def declaration(inputs: EmitInputs, member: Member) -> str:
     lines = [f"    {text:{width}} /* {_where(inputs, member, one)} */" for one, text in every.items()]
     called = "ta_models_run" if inputs.several else "ta_run"
     run = RUN.format(model=member.stem, type=io_type(member), run=called)
+    run += _LEND.format(signature=lend_signature(member)) if inputs.timed is not None else ""
     return "\n".join((_TYPE, f"typedef struct {io_type(member)} {{", *lines, f"}} {io_type(member)};", run))
 
 
@@ -85,8 +102,24 @@ def _where(inputs: EmitInputs, member: Member, one: Terminal) -> str:
     return f"in memory `{comment(one.buffer.memory)}`, or any other that the host {able}"
 
 
-def run_body(inputs: EmitInputs, member: Member, run: str) -> tuple[str, ...]:
-    """The statements of the function; `run` is the call of the runtime."""
+def functions(inputs: EmitInputs, member: Member, run: str) -> Mapping[str, tuple[str, ...]]:
+    """The statements of the functions by signature; `run` is the call of the runtime."""
+    if inputs.timed is None:
+        return {run_signature(member): _run_body(inputs, member, run)}
+    return {
+        run_signature(member): (
+            f"ta_status status = {member.stem}_lend(io);",
+            "if (status == TA_OK) {",
+            f"    status = {run};",
+            f"    ta_give_back(&{bundle_symbol(member)});",
+            "}",
+            "return status;",
+        ),
+        lend_signature(member): _lend_body(inputs, member),
+    }
+
+
+def _run_body(inputs: EmitInputs, member: Member, run: str) -> tuple[str, ...]:
     bundle = bundle_symbol(member)
     return (
         "ta_status status = TA_ERROR_ARGUMENT;",
@@ -101,6 +134,20 @@ def run_body(inputs: EmitInputs, member: Member, run: str) -> tuple[str, ...]:
         f"    status = {run};",
         f"ta_give_back(&{bundle});",
         "return status;",
+    )
+
+
+def _lend_body(inputs: EmitInputs, member: Member) -> tuple[str, ...]:
+    bundle = bundle_symbol(member)
+    return (
+        "if (io == NULL)",
+        "    return TA_ERROR_ARGUMENT;",
+        f"if (!ta_is_missing(&{bundle}))",
+        "    return TA_ERROR_STATE;",
+        "const void *const starts[] = {",
+        *(f"    io->{one.member}," for one in terminals(member)),
+        "};",
+        *promises.given_body(member, "io", f"ta_lend(&{bundle}, &{soc_symbol(inputs)}, starts)"),
     )
 
 

@@ -75,9 +75,9 @@ def run_body(member: Member, run: str) -> tuple[str, ...]:
     return _checked(member, [f"{one.function}()" for one in _promised(member)], run)
 
 
-def submit_body(member: Member, value: str, submit: str) -> tuple[str, ...]:
-    """The last statements of the function that takes a frame, whose inputs `value` points to."""
-    return _checked(member, [f"{value}->{one.member}" for one in _promised(member)], submit)
+def given_body(member: Member, value: str, call: str) -> tuple[str, ...]:
+    """The last statements of a function that takes inputs, which `value` points to."""
+    return _checked(member, [f"{value}->{one.member}" for one in _promised(member)], call)
 
 
 def _checked(member: Member, inputs: Sequence[str], call: str) -> tuple[str, ...]:
@@ -100,9 +100,11 @@ def lent_check(member: Member) -> tuple[str, ...]:
 
 def hooks_check(members: Sequence[Member]) -> tuple[str, ...]:
     """The definitions for debug builds of the hook of a workload that checks inputs when the caller's has
-    written them, and of the functions that do; nothing where no model has a promise.
+    written them, and of the functions that do; nothing where no model has a promise of inputs in arenas.
     """
-    every = [(number, member) for number, member in enumerate(members) if _promised(member)]
+    every = [
+        (number, member) for number, member in enumerate(members) if _promised(member) and not member.lends
+    ]
     if not every:
         return ()
     return (

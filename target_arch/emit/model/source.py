@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 
 from attrs import frozen
 
-from target_arch.emit.model import frames, promises
+from target_arch.emit.model import frames, lent, promises
 from target_arch.emit.model.arenas import EmittedArena, placed
 from target_arch.emit.model.header import accessor
 from target_arch.emit.model.inputs import EmitInputs, Member, terminals
-from target_arch.emit.model.lent import pointee, run_body, run_signature
+from target_arch.emit.model.lent import pointee, run_signature
 from target_arch.emit.model.naming import (
     bundle_symbol,
     frames_seals_symbol,
@@ -193,8 +193,9 @@ def _residents(members: Sequence[Member]) -> tuple[str, ...]:
 
 def _run(inputs: EmitInputs, runtime: _Runtime, member: Member) -> _Functions:
     run = runtime.runs[member.name]
-    body = run_body(inputs, member, run) if member.lends else promises.run_body(member, run)
-    return {run_signature(member): body}
+    if member.lends:
+        return dict(lent.functions(inputs, member, run))
+    return {run_signature(member): promises.run_body(member, run)}
 
 
 def _frames(member: Member) -> _Functions:

@@ -94,7 +94,7 @@ def frames_source(inputs: EmitInputs, member: Member, pipeline: FramePipeline, a
         out.line("stages,")
         for name in ("round_steps", "rounds", "frames", "done", "states"):
             out.line(f"{_FACTS[name](pipeline)}, /* {name.replace('_', ' ')} */")
-        out.line("ta_lend, ta_give_back," if member.lends else "NULL, NULL,")
+        out.line("&ta_lending_of_caller," if member.lends else "NULL,")
     out.line("};")
     sealed_tables(out, frames_seals_symbol(member), {**fixed, "stages": bytes(pipeline.stages)}, linked)
     return out.text()

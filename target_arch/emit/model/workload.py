@@ -27,9 +27,8 @@ _DECLARATIONS = """
  */
 enum {{ {numbers} }};
 
-/* Run the models in time, from now on. The functions in `hooks` write the inputs of a job when it begins, and
- * read its outputs when it is over: between that, and at no other time, its bytes are its own. No model may
- * be run by another function until stop. See ta_workload_start. */
+/* Run the models in time, from now on. The functions in `hooks` {hooks}
+ * No model may be run by another function until stop. See ta_workload_start. */
 ta_status {bundle}_workload_start(const ta_workload_hooks *hooks);
 
 /* Do what is next; `*sleep_us` says for how long there is nothing to do. One thread, or the main loop, calls
@@ -44,6 +43,14 @@ const ta_task_counts *{bundle}_workload_counts(uint32_t task);
 
 /* Wait for what is in flight, and forget all jobs. See ta_workload_stop. */
 ta_status {bundle}_workload_stop(void);"""
+
+_WRITE = """\
+write the inputs of a job when it begins, and
+ * read its outputs when it is over: between that, and at no other time, its bytes are its own."""
+_LEND = """\
+lend memory for the inputs and outputs of a
+ * job when it begins, and have it back when it is over: between that inputs must not change, and outputs must
+ * not be touched."""
 
 _FUNCTIONS = """
 ta_status {bundle}_workload_start(const ta_workload_hooks *hooks)
@@ -104,7 +111,10 @@ def workload_declarations(inputs: EmitInputs, timed: TimedTasks) -> str:
         f"{inputs.stem.upper()}_TASK_{member.stem.upper()} = {number}"
         for number, member in enumerate(inputs.members)
     )
-    return _DECLARATIONS.format(bundle=inputs.stem, tasks="\n".join(told), numbers=", ".join(names))
+    hooks = _LEND if inputs.lends else _WRITE
+    return _DECLARATIONS.format(
+        bundle=inputs.stem, tasks="\n".join(told), numbers=", ".join(names), hooks=hooks
+    )
 
 
 def workload_source(inputs: EmitInputs, timed: TimedTasks) -> str:
@@ -126,14 +136,13 @@ def workload_source(inputs: EmitInputs, timed: TimedTasks) -> str:
     else:
         rows = (f"    {{{_row(waits, count)}}}," for waits in timed.analysis.waits)
         out.lines((f"static const uint8_t waits[{count}][{count}] = {{", *rows, "};", ""))
-    waits, slots, slot_count, whole = (
-        ("waits[0]", "NULL", 0, 0)
+    lending = "&ta_lending_of_caller" if inputs.lends else "NULL"
+    when = (
+        f"waits[0], NULL, {count}, 0, 0u"
         if table is None
-        else ("NULL", "slots", len(table.slots), table.hyperperiod // MICROSECOND)
+        else f"NULL, slots, {count}, {len(table.slots)}, {table.hyperperiod // MICROSECOND}u"
     )
-    out.line(
-        f"static const ta_schedule schedule = {{tasks, {waits}, {slots}, {count}, {slot_count}, {whole}u}};"
-    )
+    out.line(f"static const ta_schedule schedule = {{tasks, {when}, {lending}}};")
     timelines = f"{inputs.soc.name.upper()}_TIMELINE_COUNT"
     out.line(f"static ta_task_state states[{count}];")
     out.line(f"static ta_line lines[{timelines}];")
