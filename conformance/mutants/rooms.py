@@ -89,6 +89,37 @@ ROOMS = {
             "tests/stages/regions/test_two_of_each.py",
         ),
     ),
+    "hazards": Room(
+        files=("stages/program/hazards.py", "stages/program/dependences.py"),
+        tests=(
+            "tests/stages/program/test_hazards.py",
+            "tests/stages/program/test_dependences.py",
+        ),
+    ),
+    "program": Room(
+        files=(
+            "stages/program/homes.py",
+            "stages/program/items.py",
+            "stages/program/liveness.py",
+            "stages/program/partial.py",
+            "stages/program/program.py",
+        ),
+        tests=(
+            "tests/stages/program/test_homes.py",
+            "tests/stages/program/test_liveness.py",
+            "tests/stages/program/test_reuse.py",
+            "tests/stages/program/test_elision.py",
+            "tests/stages/paths/test_reach.py",
+        ),
+    ),
+    "memory": Room(
+        files=("stages/memory/model_pools.py", "stages/memory/multi_model.py"),
+        tests=("tests/stages/memory/test_model_pools.py", "tests/stages/memory/test_multi_model.py"),
+    ),
+    "budgets": Room(
+        files=("stages/lowering/budgets/call_sites.py",),
+        tests=("tests/stages/lowering/budgets/test_call_sites.py",),
+    ),
     "ledger": Room(
         files=(
             "stages/lowering/budgets/budget.py",

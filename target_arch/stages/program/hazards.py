@@ -34,9 +34,10 @@ def overlap(first: Slice, second: Slice) -> bool:
     stride = first.stride if first.rows > 1 else second.stride
     apart = second.offset - first.offset
     # Rows i of the first and j of the second meet where -second.row < apart + (j - i) * stride < first.row.
+    # If they would meet beyond the last row of one, that last row meets, as what they enclose does.
     lowest = (-second.row_bytes - apart) // stride + 1
     highest = -((apart - first.row_bytes) // stride) - 1
-    return max(lowest, 1 - first.rows) <= min(highest, second.rows - 1)
+    return lowest <= highest
 
 
 class InFlight:
@@ -88,9 +89,7 @@ class InFlight:
 
     def everything(self) -> dict[str, int]:
         """The values of each timeline after which nothing is in flight."""
-        return {
-            timeline: value for timeline, value in self._issued.items() if self.pending(timeline) and value
-        }
+        return {timeline: value for timeline, value in self._issued.items() if self.pending(timeline)}
 
     def incomplete(self, values: Mapping[str, int]) -> dict[str, int]:
         """The values, by timeline, without those that are known to be complete."""
@@ -101,8 +100,5 @@ class InFlight:
         if not flying:
             return []
         kept = [pair for pair in flying if pair[0].value > self._complete.get(pair[0].timeline, 0)]
-        if kept:
-            self._touching[buffer] = kept
-        else:
-            del self._touching[buffer]
+        self._touching[buffer] = kept
         return kept
