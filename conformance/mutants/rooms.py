@@ -114,7 +114,12 @@ ROOMS = {
     ),
     "memory": Room(
         files=("stages/memory/model_pools.py", "stages/memory/multi_model.py"),
-        tests=("tests/stages/memory/test_model_pools.py", "tests/stages/memory/test_multi_model.py"),
+        tests=(
+            "tests/stages/memory/test_model_pools.py",
+            "tests/stages/memory/test_multi_model.py",
+            "tests/stages/memory/test_packing_again.py",
+            "tests/stages/memory/test_pools_of_workloads.py",
+        ),
     ),
     "budgets": Room(
         files=("stages/lowering/budgets/call_sites.py",),

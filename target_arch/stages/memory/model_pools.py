@@ -39,8 +39,6 @@ def _kept_apart(soc: SoC, pool: ModelPool, models: Sequence[str], apart: Pairs) 
     offsets = [0] * len(models)
     done: list[int] = []
     for number in sorted(range(len(models)), key=lambda number: (-pool.peaks[number], number)):
-        if not pool.peaks[number]:
-            continue
         others = [n for n in done if frozenset((models[n], models[number])) in apart]
         for offset in sorted((0, *(round_up(offsets[n] + pool.peaks[n], line) for n in others))):
             end = offset + pool.peaks[number]
@@ -49,7 +47,7 @@ def _kept_apart(soc: SoC, pool: ModelPool, models: Sequence[str], apart: Pairs) 
                 break
         done.append(number)
     ends = [round_up(offsets[number] + pool.peaks[number], pool.alignment) for number in done]
-    return evolve(pool, overlaid=True, offsets=tuple(offsets), bytes=max(ends, default=0))
+    return evolve(pool, overlaid=True, offsets=tuple(offsets), bytes=max(ends))
 
 
 def _pool(soc: SoC, arena: Arena, plans: Sequence[MemoryPlan], arenas: Sharing) -> ModelPool:
@@ -78,10 +76,8 @@ def taken_by_others(
     """By memory, the bytes that the arenas of other models take from a model that is still to be planned; in
     a workload also those in the pools `beside` it, of the models that it shares nothing with.
     """
-    taken: dict[str, int] = {}
-    for pool in () if beside is None else beside.pools:
-        if pool.pool.shareable and not pool.pool.caller:
-            taken[pool.memory] = taken.get(pool.memory, 0) + round_up(pool.bytes, pool.alignment)
+    shared = () if beside is None else (pool for pool in beside.pools if pool.pool.shareable)
+    taken = {pool.memory: pool.bytes for pool in shared}
     for pool in model_pools(soc, _numbered(others), arenas).pools:
         if not (pool.overlaid or pool.pool.caller):
             taken[pool.memory] = taken.get(pool.memory, 0) + round_up(pool.apart, pool.alignment)

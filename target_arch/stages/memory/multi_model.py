@@ -92,32 +92,37 @@ class ModelPacker(Generic[P]):
         """See `pack_models`."""
         for number in self._numbers:
             self._place(number)
-        for _ in range(ROUNDS):
+        for left in reversed(range(ROUNDS + 1)):
             if not self._excess():
-                return tuple(self._made[number] for number in self._numbers)
-            for number in self._numbers:
-                if exceeds(self._soc, self._made[number].plan, self._taken(number)):
-                    self._place(number)
-            for memory, missing in self._excess().items():
-                self._reduce(self._numbers, memory, missing)
-        raise self._advised(self._too_much())
+                break
+            if not left:
+                raise self._advised(self._too_much())
+            self._again()
+        return tuple(self._made[number] for number in self._numbers)
+
+    def _again(self) -> None:
+        """Plan those again that exceed what others leave; then one that takes less of what is missing."""
+        for number in self._numbers:
+            if exceeds(self._soc, self._made[number].plan, self._taken(number)):
+                self._place(number)
+        for memory, missing in self._excess().items():
+            self._reduce(self._numbers, memory, missing)
 
     def _place(self, number: int) -> None:
         """Plan a model in the memory that the others leave; if this is too little, plan the others again with
         less.
         """
-        for _ in range(ROUNDS):
+        for left in reversed(range(ROUNDS)):
             try:
                 self._made[number] = self._tried(number)
                 return
             except (DoesNotFitError, PlacementError) as refusal:
-                others = [other for other in self._made if other != number]
+                others = self._others(number)
                 wishes = self._wishes(number, refusal)
-                if not any(self._reduce(others, memory, missing) for memory, missing in wishes):
+                if not left or not any(self._reduce(others, memory, missing) for memory, missing in wishes):
                     raise self._refused(number, refusal) from None
             except DiagnosticError as error:
                 raise self._named(number, error) from None
-        raise self._advised(self._too_much())
 
     def _wishes(self, number: int, refusal: DoesNotFitError | PlacementError) -> list[tuple[str, int]]:
         """By memory, the bytes that the others must free: all that are missing, or half of their bytes if a
@@ -125,7 +130,7 @@ class ModelPacker(Generic[P]):
         """
         if isinstance(refusal, DoesNotFitError):
             return [(refusal.memory, refusal.missing)]
-        return [(memory, size // 2) for memory, size in sorted(self._taken(number).items()) if size > 1]
+        return [(memory, size // 2) for memory, size in sorted(self._taken(number).items())]
 
     def _tried(self, number: int) -> P:
         taken = self._taken(number)
@@ -151,21 +156,25 @@ class ModelPacker(Generic[P]):
     def _weight(self, made: P, memory: str) -> int:
         return taken_by_others(self._soc, (made.plan,), Sharing.SEPARATE).get(memory, 0)
 
+    def _others(self, number: int) -> list[int]:
+        """The models planned so far but for this one, in order."""
+        return [other for other in self._made if other != number]
+
     def _taken(self, number: int) -> dict[str, int]:
-        others = [self._made[other].plan for other in sorted(self._made) if other != number]
+        others = [self._made[other].plan for other in self._others(number)]
         return taken_by_others(self._soc, others, self._arenas, beside=self._beside(number))
 
     def _beside(self, number: int) -> ModelPools | None:
         """In a workload, the pools of the models that share nothing with this one."""
         if self._apart is None:
             return None
-        own, there = self._models[number], sorted(self._made)
-        names = [self._models[n] for n in there if frozenset((own, self._models[n])) in self._apart]
+        own, there = self._models[number], (self._models[other] for other in self._made)
+        names = [name for name in there if frozenset((own, name)) in self._apart]
         plans = {name: self._made[self._models.index(name)].plan for name in names}
         return model_pools(self._soc, plans, self._arenas, self._apart)
 
     def _pools(self) -> ModelPools:
-        plans = {self._models[number]: self._made[number].plan for number in sorted(self._made)}
+        plans = {self._models[number]: made.plan for number, made in self._made.items()}
         return model_pools(self._soc, plans, self._arenas, self._apart)
 
     def _excess(self) -> dict[str, int]:
@@ -179,7 +188,7 @@ class ModelPacker(Generic[P]):
         if not isinstance(refusal, DoesNotFitError):
             return self._named(number, refusal)
         memory, notes = refusal.memory, []
-        for other in sorted(self._made.keys() - {number}):
+        for other in self._others(number):
             size = taken_by_others(self._soc, (self._made[other].plan,), self._arenas).get(memory)
             if size:
                 place = f"model {self._models[other]}"
@@ -203,7 +212,7 @@ class ModelPacker(Generic[P]):
     def _too_much(self) -> DoesNotFitError:
         """The refusal after planning again did not help."""
         over, pools = self._excess(), self._pools()
-        memory = min(over) if over else self._soc.memories[0].name
+        memory = min(over)
         size = self._soc.memory(memory).size
         takers = tuple(
             (f"{name} in {pool.pool}", pool.peaks[number])
@@ -211,6 +220,6 @@ class ModelPacker(Generic[P]):
             for number, name in enumerate(pools.models)
             if pool.memory == memory and pool.peaks[number]
         )
-        needed = size + over.get(memory, 0)
+        needed = size + over[memory]
         error = DoesNotFitError(pool=Arena(memory), step=0, needed=needed, available=size, alive=takers)
         return error.at("memory of all models")
