@@ -21,9 +21,10 @@ from pathlib import Path
 
 from benchmarks.latency import ours
 from benchmarks.peers import NATIVE
-from benchmarks.timed import TIMER, Frame
+from benchmarks.timed import TIMER, Frame, Program
 from benchmarks.two_cores import Beside, built, computer, measured
 from target_arch.pipeline import CompileRequest, compile_model
+from target_arch.plan.frames import FramePipeline
 from target_arch.plan.objective import Objective
 from target_arch.plan.printed.text import table
 from target_arch.run import reference_for, write_bundle
@@ -34,7 +35,7 @@ _SLICE = 0.1
 _HEADER = ("model", "frames", "run us", "frame us", "predicted", "faster", "of predicted", "of ceiling")
 _DECLARATIONS = """#include <string.h>
 #include "net.h"
-int timer_start(void) {{ return net_init(&ta_port_host); }}
+int timer_start(void) {{ return net_init(&ta_port_{port}); }}
 int timer_once(void) {{ return net_run(); }}
 int frames_once(int count)
 {{
@@ -64,14 +65,15 @@ def row(model: Path, rounds: int, folder: Path) -> list[str]:
     """The cells of a model."""
     (frame,) = reference_for(model).frames(1, seed=0)
     built(model, 1, frame, folder / "one")
-    frames, predicted, library = _in_flight(model, frame, folder / "two")
+    plan, _, library = in_flight(on_two_cores(model), frame, folder / "two")
+    predicted = plan.alone / plan.period
     began = time.perf_counter()
-    _succeeds(library.timer_once())
+    succeeds(library.timer_once())
     runs = max(2, int(_SLICE / (time.perf_counter() - began)))
     beside = Beside(next((folder / "one").glob("*.so")))
     kinds: dict[str, Callable[[], float]] = {
-        "run": lambda: _seconds(lambda: [_succeeds(library.timer_once()) for _ in range(runs)], runs),
-        "frame": lambda: _seconds(lambda: _succeeds(library.frames_once(runs)), runs),
+        "run": lambda: seconds(lambda: [succeeds(library.timer_once()) for _ in range(runs)], runs),
+        "frame": lambda: seconds(lambda: succeeds(library.frames_once(runs)), runs),
         "both": lambda: beside.seconds(runs, both=True),
     }
     best = dict.fromkeys(kinds, float("inf"))
@@ -82,36 +84,43 @@ def row(model: Path, rounds: int, folder: Path) -> list[str]:
     faster = best["run"] / best["frame"]
     ratios = (predicted, faster, faster / predicted, best["both"] / 2 / best["frame"])
     times = (f"{best[name] * 1e6:,.0f}" for name in ("run", "frame"))
-    return [model.stem, str(frames), *times, *(f"{ratio:.2f}" for ratio in ratios)]
+    return [model.stem, str(plan.frames), *times, *(f"{ratio:.2f}" for ratio in ratios)]
 
 
-def _in_flight(model: Path, frame: Frame, folder: Path) -> tuple[int, float, ctypes.CDLL]:
-    """Our bundle for two cores in this process, with its frames and how many times as many are predicted."""
-    made = compile_model(
-        CompileRequest(
-            model_path=model,
-            soc=computer(2),
-            name="net",
-            objective=Objective.THROUGHPUT,
-            frames="auto",
-            costs=measured(model, 2),
-        )
-    )
+def in_flight(
+    request: CompileRequest, frame: Frame, folder: Path
+) -> tuple[FramePipeline, Program, ctypes.CDLL]:
+    """The plan of the frames of our bundle, which is called `net`, and the bundle in this process: as a
+    program with the frame as its inputs, and as a library.
+    """
+    made = compile_model(request)
     assert made.frames is not None
     write_bundle(made.bundle, folder)
-    text = _DECLARATIONS.format(inputs=len(frame), most=max(each.nbytes for each in frame))
+    most = max(each.nbytes for each in frame)
+    text = _DECLARATIONS.format(inputs=len(frame), most=most, port=request.port)
     (folder / "src" / "timer.c").write_text(TIMER.format(declarations=text, call="net_run()"))
-    ours(folder / "include" / "net.h", NATIVE, frame)
-    library = ctypes.CDLL(str(next(folder.glob("*.so"))))
-    return made.frames.frames, made.frames.alone / made.frames.period, library
+    program = ours(folder / "include" / "net.h", NATIVE, frame)
+    return made.frames, program, ctypes.CDLL(str(next(folder.glob("*.so"))))
 
 
-def _succeeds(status: int) -> None:
+def on_two_cores(model: Path) -> CompileRequest:
+    """As many frames in flight as make results come faster, by costs that are measured first."""
+    return CompileRequest(
+        model_path=model,
+        soc=computer(2),
+        name="net",
+        objective=Objective.THROUGHPUT,
+        frames="auto",
+        costs=measured(model, 2),
+    )
+
+
+def succeeds(status: int) -> None:
     if status:
         raise SystemExit(f"a run ended with status {status}")
 
 
-def _seconds(work: Callable[[], object], runs: int) -> float:
+def seconds(work: Callable[[], object], runs: int) -> float:
     """Wall time of one of so many runs or frames."""
     began = time.perf_counter()
     work()

@@ -1,5 +1,5 @@
-/* Runs the one model of a bundle step by step on the host port, and shows the tensors on the way. It is no part of the
- * bundle. Each step is a run of its own of the same tables, so nothing overlaps: its time is its own, and the bytes that
+/* Runs the one model of a bundle step by step on a port of this computer, and shows the tensors on the way where that
+ * is the host port. It is no part of the bundle. Each step is a run of its own of the same tables, so nothing overlaps: its time is its own, and the bytes that
  * it leaves can be read, and replaced, before the next one begins.
  *
  * Arguments: the number of frames, then --replace or nothing. Standard input has the inputs of a frame, then, with
@@ -8,7 +8,8 @@
  * uint64. Returns the ta_status; 64 without memory or where results cannot be written, 65 for bad arguments.
  *
  * `trace_table.h` is written beside this file. It includes the header of the bundle, and defines PROBES and STEPS, how
- * many there are; TRACED(name), the function of the bundle with that name; and `probes`, in the order of their steps.
+ * many there are; PORT, the port; BYTE(where), the address of a ta_ref, or NULL on a port that shows none; TRACED(name),
+ * the function of the bundle with that name; and `probes`, in the order of their steps.
  */
 #define _POSIX_C_SOURCE 199309L
 #include <stdio.h>
@@ -16,7 +17,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "ports/host/state.h"
+#include "target_arch/runtime.h"
 
 /* `bytes` of a tensor, complete after `step`: `skip` bytes before the operand, or before the target of the copy. */
 typedef struct probe {
@@ -39,7 +40,7 @@ static uint8_t *place(const ta_bundle *bundle, const probe *at)
     ta_ref where = step->kind == TA_STEP_COPY ? bundle->copies[step->index].target
                                               : bundle->dispatches[step->index].refs[at->operand];
     where.offset = (uint32_t)((int64_t)where.offset - at->skip);
-    return ta_host_byte(where);
+    return BYTE(where);
 }
 
 static int look(const ta_bundle *bundle, const probe *at)
@@ -146,7 +147,7 @@ int main(int argc, char **argv)
     if (argc < 2 || sscanf(argv[1], "%lu", &frames) != 1)
         return 65;
     replacing = argc > 2 && strcmp(argv[2], "--replace") == 0;
-    status = TRACED(init)(&ta_port_host);
+    status = TRACED(init)(&PORT);
     if (status != TA_OK) {
         fprintf(stderr, "init: step %ld: %s\n", (long)(int32_t)runtime->failed_step, ta_status_name(status));
         return (int)status;

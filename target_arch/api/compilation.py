@@ -17,7 +17,7 @@ from target_arch.api.options import CompileOptions, requested
 from target_arch.api.shown import Shown
 from target_arch.diagnostics import listed, refusal
 from target_arch.emit import MANIFEST
-from target_arch.emit.programs.tracer import TRACED_PORT
+from target_arch.emit.programs.tracer import WATCHED_PORT
 from target_arch.plan.execution import Execution
 from target_arch.plan.manifest.bundle import Manifest
 from target_arch.plan.memory import MemoryPlan
@@ -126,7 +126,7 @@ class Compilation:
     @property
     def watchable(self) -> bool:
         """Whether its programs run on this computer, on the port that shows every step."""
-        return bool(self._made.manifest.port == TRACED_PORT)
+        return bool(self._made.manifest.port == WATCHED_PORT)
 
     @typed_arguments
     def write(self, directory: str | Path) -> Bundle:

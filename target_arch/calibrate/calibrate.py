@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from attrs import evolve, field, frozen
 
 from target_arch.backend.contract import Backend
-from target_arch.calibrate.counters import CountingPort, counter
+from target_arch.calibrate.counters import NANOSECONDS, CountingPort, counter
 from target_arch.calibrate.fit import fitted, left_out, path_costs, stated
 from target_arch.calibrate.observations import (
     CopyObservation,
@@ -108,8 +108,9 @@ def calibrate(request: CalibrateRequest) -> CalibrationReport:
     if not any(run.calls for run in runs.all):
         said = f"no target_arch of `{first.soc.name}` computes anything of these models that it counts"
         hint = (
-            "`host` measures C on this computer, an emulated machine its instructions, "
-            "`rtl` engines with Verilog"
+            "`host` measures C on this computer, `cuda` a device of it, "
+            "an emulated machine its instructions, `rtl` engines with Verilog, "
+            "`firmware` Hexagon cores"
         )
         raise refusal("nothing-measured", "port", said, hint)
     return _report(request, first.soc, counting, runs)
@@ -200,9 +201,10 @@ def _report(request: CalibrateRequest, soc: SoC, counting: CountingPort, runs: _
     by_arch = {arch: found for arch, found in pairs.items() if any(found)}
     others = {arch: left_out(*found, cycles=counting.cycles) for arch, found in by_arch.items()}
     second = 1 / soc.host.clock if counting.cycles and soc.host.clock else 1.0
+    engines = {engine.name: second for engine in soc.dmas} if counting.unit == NANOSECONDS else {}
     before = NOTHING_MEASURED if request.before is None else request.before
     costs = Costs(
-        copies=path_costs(moved, {HOST_ENGINE: second}) or before.copies,
+        copies=path_costs(moved, {HOST_ENGINE: second, **engines}) or before.copies,
         calibration=Calibration(
             soc=soc.name,
             port=request.port,

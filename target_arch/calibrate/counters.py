@@ -1,12 +1,15 @@
 """The ports that can be measured on, and what each of them counts in a run of a bundle.
 
-On this computer every step is timed alone, the least of the runs of half a second. An emulated machine counts
-the instructions of every step. Verilated engines count the cycles of every command.
+On this computer every step is timed alone, the least of the runs of half a second: of C, and of a device
+that takes modules all that it does. An emulated machine counts the instructions of every step. Verilated
+engines count the cycles of every command, and emulated cores the instructions of every call of their
+firmware.
 """
 
 import os
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from attrs import frozen
@@ -14,18 +17,22 @@ from attrs import frozen
 from target_arch.backend.contract import Backend
 from target_arch.backend.port import BareMetal, PortKind
 from target_arch.diagnostics import DiagnosticError, listed, refusal
-from target_arch.emit.programs.tracer import TRACED_PORT, trace_table
+from target_arch.emit.build.firmware import PROCESS
+from target_arch.emit.programs.tracer import WATCHED_PORT, trace_table
 from target_arch.pipeline import CompiledModel
 from target_arch.plan.kernels import Codegen
 from target_arch.plan.steps import Copy, Dispatch
 from target_arch.resources import rtl
 from target_arch.run import Executable, build, run_frames, run_on_machine, write_bundle
+from target_arch.run.execute.needs import device_name, require
 from target_arch.run.execute.traced import traced
 from target_arch.run.tools.toolchain import find_compiler, find_cross_compiler
+from target_arch.soc.cores import CORES
 from target_arch.soc.model import HOST_ENGINE, TargetArch
 
-RTL = "rtl"
-_LOG = "TARGET_ARCH_RTL_CYCLES"
+RTL, FIRMWARE = "rtl", "firmware"
+NANOSECONDS, _INSTRUCTIONS, _CYCLES = "nanoseconds", "instructions", "cycles"
+_RTL_LOG, _CORE_LOG = "TARGET_ARCH_RTL_CYCLES", "TARGET_ARCH_CORE_LOG"
 _COUNTS = 3
 """Counts at the end of a line of the log: the command, register accesses, transfers."""
 _BEFORE_WORDS = 3
@@ -48,6 +55,7 @@ class CountingPort:
     unit: str
     cycles: bool
     rtl: bool
+    firmware: bool = False
     takes: Callable[[TargetArch, Backend], bool]
     count: Callable[[CompiledModel, Executable], Mapping[int, float]]
     tools: str
@@ -59,46 +67,55 @@ class CountingPort:
         with tempfile.TemporaryDirectory() as folder:
             directory = Path(folder) / "bundle"
             write_bundle(made.bundle, directory)
-            tracer = trace_table(made.model.name, (), len(made.steps.steps)) if self._is_traced else None
-            return self.count(made, build(directory, rtl=self.rtl, tracer=tracer))
+            steps = len(made.steps.steps)
+            table = trace_table(made.model.name, (), steps, self.port) if self.unit == NANOSECONDS else None
+            return self.count(made, build(directory, rtl=self.rtl, firmware=self.firmware, tracer=table))
 
     @property
     def emulated(self) -> bool:
         """True where it counts the instructions of an emulated machine."""
-        return self.port != TRACED_PORT
-
-    @property
-    def _is_traced(self) -> bool:
-        return self.port == TRACED_PORT and not self.rtl
+        return self.unit == _INSTRUCTIONS
 
 
 def counter(name: str, ports: Mapping[str, PortKind]) -> CountingPort:
-    """The port of that name, as it counts; `rtl` is the host's with engines as Verilated RTL. DiagnosticError
-    for a port that there is not, and one that cannot count. ToolMissing without a compiler.
+    """The port of that name, as it counts; `rtl` is the host's with engines as Verilated RTL, `firmware` the
+    host's with cores that execute firmware. DiagnosticError for a port that there is not, and one that cannot
+    count. ToolMissing without a compiler.
     """
     if name == RTL:
         return CountingPort(
-            port=TRACED_PORT, unit="cycles", cycles=True, rtl=True, takes=_has_rtl, count=_commands,
+            port=WATCHED_PORT, unit=_CYCLES, cycles=True, rtl=True, takes=_has_rtl, count=_commands,
             tools="Verilator",
         )  # fmt: skip
-    if name == TRACED_PORT:
+    if name == FIRMWARE:
         return CountingPort(
-            port=name, unit="nanoseconds", cycles=False, rtl=False, takes=_is_c, count=_seconds,
+            port=WATCHED_PORT, unit=_INSTRUCTIONS, cycles=True, rtl=False, firmware=True,
+            takes=_has_counting_core, count=_calls, tools="QEMU",
+        )  # fmt: skip
+    if name == WATCHED_PORT:
+        return CountingPort(
+            port=name, unit=NANOSECONDS, cycles=False, rtl=False, takes=_is_c, count=_seconds_of_host,
             tools=find_compiler().version,
         )  # fmt: skip
     port = ports[name]
+    if port.hosted.modules:
+        require(port.hosted.needs)
+        return CountingPort(
+            port=name, unit=NANOSECONDS, cycles=False, rtl=False, takes=_has_module, count=_seconds_of_all,
+            tools=f"{find_compiler().version}, {device_name()}",
+        )  # fmt: skip
     if not isinstance(port.system, BareMetal):
         raise _cannot_count(name, ports)
     tools = find_cross_compiler(port.system.compiler, port.system.packages).version
     return CountingPort(
-        port=name, unit="instructions", cycles=True, rtl=False, takes=_is_host, count=_instructions,
+        port=name, unit=_INSTRUCTIONS, cycles=True, rtl=False, takes=_is_host, count=_instructions,
         tools=tools,
     )  # fmt: skip
 
 
 def _cannot_count(name: str, ports: Mapping[str, PortKind]) -> DiagnosticError:
-    emulated = (known for known in ports if isinstance(ports[known].system, BareMetal))
-    able = listed(sorted({RTL, TRACED_PORT, *emulated}))
+    others = (name for name, port in ports.items() if port.bare_metal is not None or port.hosted.modules)
+    able = listed(sorted({FIRMWARE, RTL, WATCHED_PORT, *others}))
     said = f"port `{name}` counts neither time nor instructions"
     return refusal("cannot-count", "port", said, f"ports that do: {able}")
 
@@ -106,6 +123,11 @@ def _cannot_count(name: str, ports: Mapping[str, PortKind]) -> DiagnosticError:
 def _is_c(arch: TargetArch, backend: Backend) -> bool:
     """This computer's time is that of C alone: devices are threads that simulate them."""
     return backend.codegen is Codegen.C
+
+
+def _has_module(arch: TargetArch, backend: Backend) -> bool:
+    """A device behind a driver takes the time that it takes; C beside it is that of the host."""
+    return arch.host or backend.codegen is Codegen.CUDA
 
 
 def _is_host(arch: TargetArch, backend: Backend) -> bool:
@@ -116,12 +138,26 @@ def _has_rtl(arch: TargetArch, backend: Backend) -> bool:
     return not arch.host and (rtl() / backend.name).is_dir()
 
 
+def _has_counting_core(arch: TargetArch, backend: Backend) -> bool:
+    return backend.name in CORES and CORES[backend.name].counts and arch.load.process == PROCESS
+
+
 def _frame(executable: Executable) -> bytes:
     return bytes(sum(executable.input_bytes))
 
 
-def _seconds(made: CompiledModel, executable: Executable) -> dict[int, float]:
+def _seconds_of_host(made: CompiledModel, executable: Executable) -> dict[int, float]:
     """Seconds of calls and of copies by the host; what DMA engines do is simulated."""
+    seconds = _seconds_of_all(made, executable)
+    steps = made.steps.steps
+    simulated = {
+        number for number, step in enumerate(steps) if isinstance(step, Copy) and step.engine != HOST_ENGINE
+    }
+    return {number: seconds[number] for number in seconds.keys() - simulated}
+
+
+def _seconds_of_all(made: CompiledModel, executable: Executable) -> dict[int, float]:
+    """Seconds of calls and copies, from the order until the host sees that they are over."""
     traces = traced(executable, (), [_frame(executable)] * _RUNS)
     one = min(sum(trace.seconds) for trace in traces)
     more = min(int(_SECONDS / one), _MOST_RUNS) - _RUNS
@@ -130,7 +166,7 @@ def _seconds(made: CompiledModel, executable: Executable) -> dict[int, float]:
     return {
         number: min(trace.seconds[number] for trace in traces)
         for number, step in enumerate(made.steps.steps)
-        if isinstance(step, Dispatch) or (isinstance(step, Copy) and step.engine == HOST_ENGINE)
+        if isinstance(step, Dispatch | Copy)
     }
 
 
@@ -147,21 +183,46 @@ def _commands(made: CompiledModel, executable: Executable) -> dict[int, float]:
     """Cycles by the words of a command, from the log of the models; how long one takes follows from its words
     alone.
     """
-    log = executable.directory / "cycles"
-    before = os.environ.get(_LOG)
-    os.environ[_LOG] = str(log)
-    try:
-        run_frames(executable, [_frame(executable)])
-    finally:
-        os.environ.pop(_LOG)
-        if before is not None:
-            os.environ[_LOG] = before
-    cycles = command_cycles(log.read_text(encoding="utf-8")) if log.exists() else {}
+    cycles = command_cycles(_logged(executable, _RTL_LOG))
     return {
         number: cycles[step.words]
         for number, step in enumerate(made.steps.steps)
         if isinstance(step, Dispatch) and step.words in cycles
     }
+
+
+def _calls(made: CompiledModel, executable: Executable) -> dict[int, float]:
+    """Instructions of the calls on the one core with firmware, which executes and logs them in their order."""
+    log = _logged(executable, _CORE_LOG)
+    counts = [float(line.split()[-1]) for line in log.splitlines()]
+    cores = {image.target_arch for image in executable.firmware}
+    calls = [
+        number
+        for number, step in enumerate(made.steps.steps)
+        if isinstance(step, Dispatch) and made.request.soc.instance(step.instance).arch.name in cores
+    ]
+    return dict(zip(calls, counts, strict=True))
+
+
+def _logged(executable: Executable, variable: str) -> str:
+    """The log of one run, whose place the environment names; empty where nothing was logged."""
+    log = executable.directory / variable.lower()
+    with _set(variable, str(log)):
+        run_frames(executable, [_frame(executable)])
+    return log.read_text(encoding="utf-8") if log.exists() else ""
+
+
+@contextmanager
+def _set(variable: str, value: str) -> Iterator[None]:
+    """The environment with that variable, until the end of the block."""
+    before = os.environ.get(variable)
+    os.environ[variable] = value
+    try:
+        yield
+    finally:
+        del os.environ[variable]
+        if before is not None:
+            os.environ[variable] = before
 
 
 def command_cycles(log: str) -> dict[tuple[int, ...], float]:

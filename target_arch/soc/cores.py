@@ -18,7 +18,8 @@ class Core:
     `name` is that of its backend. `machine` is the `e_machine` of its ELF files; `features` are LLVM's,
     `flags` the compiler's, for the same instructions; `vectors` are further features of LLVM, by the `isa` of
     a target_arch whose core has them; `rom` is where its boot ROM is under emulation, which
-    no memory of a SoC may cover.
+    no memory of a SoC may cover. Where `counts`, the emulator counts instructions, and the firmware says how
+    many each call took.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Core:
     flags: tuple[str, ...]
     emulator: str
     rom: int = 0x1000_0000
+    counts: bool = False
     vectors: Mapping[InstructionSet, tuple[str, ...]] = field(factory=dict)
 
 
@@ -41,6 +43,7 @@ _ALL = (
         features=(),
         flags=("-mcpu=hexagonv67", "-G0"),
         emulator="qemu-hexagon",
+        counts=True,
         vectors={InstructionSet.HVXV67: ("+hvxv67", "+hvx-length128b")},
     ),
     Core(

@@ -20,6 +20,7 @@ from tests.cli.closed_schema import require_described
 from tests.e2e.conftest import DIGITS
 
 SOC = read_soc("mcu_m7")
+HEXAGON = DIGITS.parents[1] / "hexagon" / "hexagon_edge.toml"
 
 
 def calibrated(port: str, soc: str = "mcu_m7", before: Costs | None = None) -> CalibrationReport:
@@ -151,6 +152,16 @@ def test_cycles_of_an_engine_as_rtl(needs_tool: Callable[[str], str]) -> None:
     assert told.choice("conv2d_1").instance == "dsp_cpu"
 
 
+@pytest.mark.slow
+def test_firmware_counts_the_instructions_of_its_calls(core_tools: Callable[[str], None]) -> None:
+    core_tools("hexagon")
+    report = calibrated("firmware", str(HEXAGON))
+    made = of(report.costs)
+    assert (made.port, made.counts, made.tools) == ("firmware", "instructions", "QEMU")
+    assert report.costs.fitted.keys() == {"dsp_cpu"}
+    assert all(one.time.cycles and one.time.amount > 100 for one in report.costs.measured["dsp_cpu"].values())
+
+
 def test_the_log_of_the_rtl_is_read_by_words() -> None:
     words = " ".join(str(number) for number in range(17))
     assert command_cycles(f"conv2d_engine 3 100 200 {words} 40 5 9\n") == {tuple(range(17)): 45}
@@ -161,7 +172,7 @@ def test_a_port_that_cannot_count() -> None:
         calibrated("null")
     assert str(caught.value) == (
         "port: error: port `null` counts neither time nor instructions [cannot-count]\n"
-        "hint: ports that do: `host`, `qemu_mps2`, `qemu_sse200`, `rtl`"
+        "hint: ports that do: `cuda`, `firmware`, `host`, `qemu_mps2`, `qemu_sse200`, `rtl`"
     )
 
 

@@ -154,6 +154,7 @@ int cuDeviceGetCount(int *count) {
     return kSuccess;
 }
 int cuDeviceGet(int *device, int ordinal) { return *device = ordinal, kSuccess; }
+int cuDeviceGetName(char *name, int bytes, int) { return std::snprintf(name, bytes, "a CPU"), kSuccess; }
 int cuDeviceGetAttribute(int *value, int attribute, int) { return *value = attribute == 75 ? 8 : 7, kSuccess; }
 int cuDevicePrimaryCtxRetain(void **context, int) { return *context = &device_memory, state(); }
 int cuDevicePrimaryCtxRelease_v2(int) { return kSuccess; }

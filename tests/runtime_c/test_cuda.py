@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from target_arch import calibrate_costs
+from target_arch.api.views.times import measured
 from target_arch.diagnostics import DiagnosticError
 from target_arch.pipeline import CompileRequest, ModelsRequest, compile_model, compile_models
 from target_arch.run import (
@@ -109,6 +111,25 @@ def test_digits_run_as_a_module(bundle: Path, on_cpu: None) -> None:
     found = verify(DIGITS, bundle, count=5)
     assert found.passed, str(found)
     assert found.self_test == "passed"
+
+
+@pytest.mark.slow
+def test_every_step_of_a_device_is_timed(bundle: Path, on_cpu: None) -> None:
+    steps = measured(bundle, None).steps
+    done = [step for step in steps if step.what.startswith(("copy", "dispatch"))]
+    assert any(step.what.endswith("on cuda") for step in done)
+    assert all(step.seconds > 0 and step.predicted is not None for step in done)
+
+
+@pytest.mark.slow
+def test_a_device_is_calibrated(on_cpu: None) -> None:
+    report = calibrate_costs([DIGITS], "orin_like", port="cuda")
+    made = report.costs.calibration
+    assert made is not None
+    assert made.tools.endswith(", a CPU")
+    assert report.costs.fitted["cuda"].rates.keys() >= {"launch", "turn, products of int8"}
+    assert report.costs.fitted.keys() == {"cuda", "host_cpu"}
+    assert {path.engine for path in report.costs.copies} == {"copy_engine"}
 
 
 def test_the_module_is_the_image_and_lies_beside_it_as_text(bundle: Path) -> None:

@@ -6,6 +6,7 @@
 #include "ports/cuda/state.h"
 
 #define TA_CUDA_PATIENCE_US 2000000u /* for work that was ordered to end */
+#define TA_CUDA_AWAKE_US 200u /* a small kernel is over long before a nap ends */
 #define TA_CUDA_NAP_NS 20000
 
 uint64_t ta_cuda_clock_us(void)
@@ -69,9 +70,11 @@ ta_status ta_cuda_lane_wait(uint32_t timeline, uint32_t value, uint32_t timeout_
     ta_cuda_lane_advance(timeline);
     while (!reached(one->completed, value) && one->fault == TA_OK) {
         const struct timespec nap = {0, TA_CUDA_NAP_NS};
-        if (ta_cuda_clock_us() - since >= timeout_us)
+        const uint64_t waited = ta_cuda_clock_us() - since;
+        if (waited >= timeout_us)
             return TA_ERROR_TIMEOUT;
-        (void)nanosleep(&nap, NULL);
+        if (waited >= TA_CUDA_AWAKE_US)
+            (void)nanosleep(&nap, NULL);
         ta_cuda_lane_advance(timeline);
     }
     if (one->fault == TA_OK || !reached(value, one->faulty))

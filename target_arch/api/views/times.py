@@ -7,7 +7,7 @@ from typing import Annotated, TypedDict
 from attrs import evolve, field, frozen
 
 from target_arch.diagnostics import refusal
-from target_arch.emit.programs.tracer import TRACED_PORT, trace_table
+from target_arch.emit.programs.tracer import trace_table
 from target_arch.plan.execution import Activity, ActivityKind
 from target_arch.plan.manifest.model import ModelEntry
 from target_arch.plan.printed.reasoning import duration
@@ -100,15 +100,16 @@ class StepTimes:
 
 def measured(directory: Path, frame: bytes | None, *, rtl: bool = False) -> StepTimes:
     """Build the bundle of one model there, and time its steps on a frame, or on zeros. DiagnosticError where
-    it has several models, or is for another port than TRACED_PORT.
+    it has several models, or does not run on this computer.
     """
     manifest = read_manifest(directory)
     model, *others = manifest.models
-    if others or manifest.port != TRACED_PORT:
-        other = "emulated machines count their instructions"
-        text = f"steps are timed of one model, with port `{TRACED_PORT}`; {other}"
+    if others or manifest.cross is not None:
+        text = (
+            "steps are timed of one model, on a port of this computer; emulated machines count instructions"
+        )
         raise refusal("no-times", directory, text)
-    source = trace_table(model.name, (), len(model.steps))
+    source = trace_table(model.name, (), len(model.steps), manifest.port)
     executable = build(directory, rtl=rtl, tracer=source)
     given = bytes(sum(executable.input_bytes)) if frame is None else frame
     traces = traced(executable, (), [given] * _RUNS)

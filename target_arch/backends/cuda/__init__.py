@@ -4,26 +4,25 @@ The image of a module is CUDA C, which the port `cuda` hands to the run-time com
 the plain C of the same definitions, in a memory of the device's own.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
-from target_arch.backend.contract import Backend, DefaultArch, LoweringRequest, Question
+from target_arch.backend.contract import Backend, DefaultArch, LoweringRequest, Question, WorkPart
 from target_arch.backend.hooks import Hooks, TirFunction, TirPass
-from target_arch.backends.cuda.support import LAUNCH, OPTIONS, RATE, refusal
-from target_arch.backends.plain_c.cost import work
+from target_arch.backends.cuda.cost import CLOCK, parts, seconds
+from target_arch.backends.cuda.support import OPTIONS, refusal
 from target_arch.plan.kernels import Codegen, Kernel
 from target_arch.relax.kinds.catalogue import standard_patterns
 from target_arch.soc.model import CopyPath, LoadProcess, Memory
 from target_arch.soc.words import DLDeviceType
 
-CLOCK = 1e9
-"""Hertz, where the description gives no clock."""
-
 
 def _cost(question: Question) -> float:
-    clock = question.instance.arch.clock or CLOCK
-    rate = float(question.option(backend, RATE.name)) * clock
-    launch = float(question.option(backend, LAUNCH.name)) * 1e-6
-    return launch + work(question.operator, question.model) / rate
+    return seconds(question, backend)
+
+
+def _work(question: Question) -> Mapping[str, WorkPart]:
+    return parts(question, backend)
 
 
 def _schedules(function: TirFunction, request: LoweringRequest) -> Any:
@@ -52,6 +51,7 @@ backend = Backend(
     patterns=standard_patterns(),
     supports=refusal,
     cost=_cost,
+    work=_work,
     hooks=Hooks(
         schedules=_schedules,
         tir_passes=(TirPass(name="simplify_threads", place="compacted", load=_simplify),),

@@ -15,7 +15,12 @@ RATE = Option(
     positive=True,
 )
 LAUNCH = Option(name="launch_us", default=5.0, help="microseconds from a dispatch to its first thread")
-OPTIONS = (RATE, LAUNCH)
+TURN = Option(
+    name="turn_ns",
+    default=0.0,
+    help="nanoseconds of a product, or element of a window or row: a thread takes one after the other",
+)
+OPTIONS = (RATE, LAUNCH, TURN)
 
 
 def refusal(question: Question) -> str | None:

@@ -241,8 +241,9 @@ def _calibrate(to: ArgumentParser) -> None:
     )  # fmt: skip
     to.add_argument(
         "--port", default="host", metavar="NAME",
-        help="where to measure: host (time of C on this computer), an emulated machine such as qemu_mps2 "
-        "(instructions), or rtl (cycles of Verilated engines); default: host",
+        help="where to measure: host (time of C on this computer), cuda (of its NVIDIA device, too), "
+        "an emulated machine such as qemu_mps2 (instructions), rtl (cycles of Verilated engines), or "
+        "firmware (instructions of emulated Hexagon cores); default: host",
     )  # fmt: skip
     to.add_argument("-o", "--output", type=Path, metavar="FILE", help="the cost file to write")
     to.add_argument(

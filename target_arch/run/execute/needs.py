@@ -10,6 +10,7 @@ from target_arch.diagnostics import Keyword, advice
 from target_arch.run.tools.toolchain import missing
 
 DRIVER = ("libcuda.so.1", "libcuda.so")
+_NAME_BYTES = 256
 _SIMULATED = (Keyword("port", "host"), " simulates the device")
 COMPILER = ("libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2")
 
@@ -41,6 +42,14 @@ def require_cuda() -> None:
     if _open("TA_CUDA_COMPILER", COMPILER) is None:
         wanted = "install the CUDA toolkit, or nvidia-cuda-nvrtc and set TA_CUDA_COMPILER to its file"
         raise missing("nvrtc", f"no run-time compiler for CUDA C: `{COMPILER[0]}` not found", wanted)
+
+
+def device_name() -> str:
+    """The name of the CUDA device that the port takes, after `require_cuda`."""
+    driver, name = _open("TA_CUDA_DRIVER", DRIVER), ctypes.create_string_buffer(_NAME_BYTES)
+    if driver is None or driver.cuDeviceGetName(name, _NAME_BYTES, 0) != 0:
+        return "a device without a name"
+    return name.value.decode(errors="replace")
 
 
 def _open(variable: str, names: Sequence[str]) -> ctypes.CDLL | None:

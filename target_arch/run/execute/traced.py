@@ -7,6 +7,7 @@ from attrs import field, frozen
 
 from target_arch.plan.steps import Probe
 from target_arch.run.executables.executable import Executable
+from target_arch.run.execute.needs import require
 from target_arch.run.execute.programs import failed, started
 
 _TIMEOUT = 600.0
@@ -32,8 +33,9 @@ def traced(
     """Run frames on the tracer of an executable, which was made for these probes. `replacements` are, for
     each frame, the bytes that are put in the place of the tensors whose probes are `replaced`.
 
-    DiagnosticError where a step fails.
+    DiagnosticError where a step fails, ToolMissing as `needs.require`.
     """
+    require(executable.manifest.toolchain.needs)
     assert executable.tracer is not None
     parts: list[bytes] = []
     for number, frame in enumerate(frames):

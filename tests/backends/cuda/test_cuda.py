@@ -33,6 +33,19 @@ def test_a_launch_costs_more_than_a_small_layer() -> None:
     assert 5e-6 < backend.cost(question) < 6e-6
 
 
+def test_work_is_a_launch_turns_of_a_thread_and_that_of_all_threads() -> None:
+    question = bench("cuda", {"m": 64}).question(MODEL.operators[0], MODEL)
+    assert backend.work is not None
+    found = backend.work(question)
+    assert found is not None
+    assert {unit: part.count for unit, part in found.items()} == {
+        "launch": 1.0,
+        "turn, products of int8": 4.0,
+        "work of int8": 24.0,
+    }
+    assert backend.cost(question) == sum(part.seconds for part in found.values())
+
+
 def test_a_thread_computes_an_output(golden: GoldenCheck) -> None:
     function = lowered(MODEL)
     assert function.device is not None

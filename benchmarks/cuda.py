@@ -1,0 +1,89 @@
+"""The chip `orin_like` on a CUDA device of this computer: results, and times beside those of the simulated
+run.
+
+    python -m benchmarks.cuda [MODEL…] [--rounds 20] [--costs FILE]
+
+Without models: those of ../shared/models. What their operators and copies take on the device is measured
+first (`target-arch calibrate --port cuda`), and written to FILE. Each model is then compiled with these costs
+for as many frames in flight as make results come faster. *outputs* compares a run with the reference,
+*assumed* is the simulated run by the SoC file's own numbers, *predicted* that by the measured costs, *run*
+the shortest time that one took; the last two columns are the same for a frame, while others are in flight.
+"""
+
+import argparse
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from attrs import evolve
+
+from benchmarks.latency import difference
+from benchmarks.two_cores_frames import SHARED, in_flight, seconds, succeeds
+from target_arch import calibrate_costs
+from target_arch.pipeline import CompileRequest, compile_model
+from target_arch.plan.objective import Objective
+from target_arch.plan.printed.text import table
+from target_arch.run import reference_for
+from target_arch.soc import read_soc
+from target_arch.soc.costs import Costs
+
+_SLICE = 0.1
+"""Seconds of a measurement: as many runs as fit."""
+_HEADER = ("model", "outputs", "assumed us", "predicted", "run", "frames", "predicted", "frame")
+
+
+def row(request: CompileRequest, costs: Costs, rounds: int, folder: Path) -> list[str]:
+    """The cells of a model; times in microseconds."""
+    reference = reference_for(request.model_path)
+    (frame,) = reference.frames(1, seed=0)
+    assumed = compile_model(evolve(request, objective=Objective.LATENCY, frames=1)).makespan
+    plan, program, library = in_flight(evolve(request, costs=costs), frame, folder)
+    outputs = difference(program.outputs(), reference.answer(frame)[0])
+    began = time.perf_counter()
+    succeeds(library.timer_once())
+    runs = max(2, int(_SLICE / (time.perf_counter() - began)))
+    run = frames = float("inf")
+    for _ in range(rounds):
+        run = min(run, seconds(lambda: [succeeds(library.timer_once()) for _ in range(runs)], runs))
+        frames = min(frames, seconds(lambda: succeeds(library.frames_once(runs)), runs))
+    times = [f"{each * 1e6:,.0f}" for each in (assumed, plan.alone, run, plan.period, frames)]
+    return [request.model_path.stem, outputs, *times[:3], str(plan.frames), *times[3:]]
+
+
+def rows(models: Sequence[Path], rounds: int, output: Path | None) -> list[list[str]]:
+    """The rows of models. Prints how far costs of models left out are off."""
+    report = calibrate_costs(models, "orin_like", port="cuda")
+    print(report)
+    if output is not None:
+        output.write_text(report.cost_file, encoding="utf-8")
+    found = []
+    for model in models:
+        request = CompileRequest(
+            model_path=model,
+            soc=read_soc("orin_like"),
+            name="net",
+            port="cuda",
+            objective=Objective.THROUGHPUT,
+            frames="auto",
+        )
+        with tempfile.TemporaryDirectory() as folder:
+            found.append(row(request, report.costs, rounds, Path(folder)))
+    return found
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("models", nargs="*", type=Path, metavar="MODEL")
+    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--costs", type=Path, metavar="FILE")
+    options = parser.parse_args()
+    models = options.models or sorted(SHARED.glob("*.tflite"))
+    print(table(_HEADER, rows(models, options.rounds, options.costs), right=range(2, len(_HEADER))))
+
+
+if __name__ == "__main__":
+    main()
