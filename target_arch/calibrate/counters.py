@@ -192,7 +192,7 @@ def _commands(made: CompiledModel, executable: Executable) -> dict[int, float]:
 
 
 def _calls(made: CompiledModel, executable: Executable) -> dict[int, float]:
-    """Instructions of the calls on the one core with firmware, which executes and logs them in their order."""
+    """Instructions of calls on the one core with firmware, which logs them in the order of the steps."""
     log = _logged(executable, _CORE_LOG)
     counts = [float(line.split()[-1]) for line in log.splitlines()]
     cores = {image.target_arch for image in executable.firmware}

@@ -153,8 +153,9 @@ def test_cycles_of_an_engine_as_rtl(needs_tool: Callable[[str], str]) -> None:
 
 
 @pytest.mark.slow
-def test_firmware_counts_the_instructions_of_its_calls(core_tools: Callable[[str], None]) -> None:
-    core_tools("hexagon")
+def test_firmware_counts_the_instructions_of_its_calls(needs_tool: Callable[[str], str]) -> None:
+    for name in ("clang", "ld.lld", "llvm-objdump", "qemu-hexagon"):
+        needs_tool(name)
     report = calibrated("firmware", str(HEXAGON))
     made = of(report.costs)
     assert (made.port, made.counts, made.tools) == ("firmware", "instructions", "QEMU")
@@ -187,8 +188,8 @@ def test_nothing_that_the_port_counts() -> None:
     assert str(caught.value) == (
         "port: error: no target_arch of `mcu_m7` computes anything of these models that it counts "
         "[nothing-measured]\n"
-        "hint: `host` measures C on this computer, an emulated machine its instructions, `rtl` engines with "
-        "Verilog"
+        "hint: `host` measures C on this computer, `cuda` a device of it, an emulated machine its "
+        "instructions, `rtl` engines with Verilog, `firmware` Hexagon cores"
     )
 
 
