@@ -22,7 +22,7 @@ from target_arch.plan.lowered import Lowered
 from target_arch.plan.objective import Objective
 from target_arch.plan.partitions import PartitionGraph
 from target_arch.soc.model import SoC
-from target_arch.stages.check.meaning.check import check_imported
+from target_arch.stages.check.meaning.check import RightKernels, check_imported
 from target_arch.stages.division.choose import divided_where_faster, fastest
 from target_arch.stages.division.fitting import (
     Misfit,
@@ -35,6 +35,7 @@ from target_arch.stages.division.room import only_in_slices
 from target_arch.stages.errors import DoesNotFitError, PlacementError, with_way_out
 from target_arch.stages.lowering.budgets.budget import limited
 from target_arch.stages.lowering.ladder import lower_in_order
+from target_arch.stages.lowering.one_pass import Kept
 from target_arch.stages.lowering.order import lowering_order
 from target_arch.stages.placement.aims import PLAIN, PlacementTrial
 from target_arch.stages.placement.place import Remembered, place
@@ -202,7 +203,7 @@ class _Lowering:
             order=lambda graph: lowering_order(graph, chip.soc, chip.codegens, wish, policies),
             lower=lambda graph, partition, budget: lowerer.lower(graph, partition, limited(budget, limits)),
             rules=self.wishes,
-            advance=lowerer.advance,
+            kept=Kept(advance=lowerer.advance, judged=shared.setdefault(RightKernels, {})),
             advised=advised,
         )
 

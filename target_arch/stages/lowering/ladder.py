@@ -21,7 +21,7 @@ from target_arch.plan.model import Model
 from target_arch.plan.orders import LoweringOrder
 from target_arch.plan.partitions import Candidate, PartitionGraph
 from target_arch.soc.model import Instance, SoC
-from target_arch.stages.check.meaning.check import check_meaning
+from target_arch.stages.check.meaning.check import Judged, check_meaning
 from target_arch.stages.check.plan import check
 from target_arch.stages.check.rules.aliases import parts
 from target_arch.stages.errors import DoesNotFitError, PlacementError
@@ -29,7 +29,7 @@ from target_arch.stages.lowering.climb import MOVES_AND_STRIPES, STRIPES, Climb,
 from target_arch.stages.lowering.fewer_targets import Refusals, on_fewer_targets, placements
 from target_arch.stages.lowering.improve import improved, trials
 from target_arch.stages.lowering.off_memory import ROUNDS, Leaving, leaving
-from target_arch.stages.lowering.one_pass import Advance, Key, Known, Lower, Passed, Passes, key_of
+from target_arch.stages.lowering.one_pass import Kept, Key, Known, Lower, Passed, Passes, key_of
 from target_arch.stages.lowering.refusals import Refused
 from target_arch.stages.lowering.remedy import remedy
 from target_arch.stages.lowering.split import Cuts, cut, middle
@@ -53,24 +53,25 @@ def lower_in_order(
     order: Callable[[PartitionGraph], LoweringOrder],
     lower: Lower,
     rules: Rules = NO_RULES,
-    advance: Advance | None = None,
+    kept: Kept | None = None,
     advised: bool = True,
 ) -> Lowered:
     """Place, order, lower, plan and check.
 
     `place` is called again with operators excluded from targets or target_archs left out, and `order` with
-    every new graph. `advance` takes partitions to phases before the last, if the order has slots for them.
-    Unless `advised`, a refusal has no hint, which costs as much as several compilations. Raises
+    every new graph. What is `kept` takes partitions to phases before the last, if the order has slots for
+    them. Unless `advised`, a refusal has no hint, which costs as much as several compilations. Raises
     PlacementError, OrderError, StepError; DoesNotFitError where no placement fits; and CheckError where the
     plan is wrong.
     """
     known: Known = {}
+    keeping = kept or Kept()
 
     def climb_on(chip: SoC, wishes: Rules, placed: PartitionGraph | None, relief: Relief) -> Climb:
-        passes = Passes(evolve(setting, soc=chip), lower, advance, known)
+        passes = Passes(evolve(setting, soc=chip), lower, keeping.advance, known)
         ladder = _Ladder(chip, place, wishes, passes, placed, relief)
         try:
-            made = _climbed(chip, ladder, passes, order)
+            made = _climbed(ladder, passes, order, keeping.judged)
             moved, able = tuple(ladder.moved), tuple(ladder.able.values())
             return Climb(
                 lowered=made,
@@ -104,10 +105,13 @@ def lower_in_order(
 
 
 def _climbed(
-    soc: SoC, ladder: "_Ladder", passes: Passes, order: Callable[[PartitionGraph], LoweringOrder]
+    ladder: "_Ladder",
+    passes: Passes,
+    order: Callable[[PartitionGraph], LoweringOrder],
+    judged: Judged,
 ) -> Lowered:
     """Run passes until no partition is refused. Raises DoesNotFitError where no rung is left."""
-    graph = ladder.graph()
+    graph, soc = ladder.graph(), passes.setting.soc
     while True:
         slots = order(graph)
         try:
@@ -119,7 +123,7 @@ def _climbed(
         if passed.settled is not None:
             settled, known = passed.settled, sizes(graph, passed.kernels)
             check(soc, settled.steps, settled.plan, known, parts(graph.model), graph.model.states)
-            check_meaning(graph, passed.kernels, settled.steps, settled.plan)
+            check_meaning(graph, passed.kernels, settled.steps, settled.plan, judged)
             check_stripes(graph, passed.kernels)
             return _lowered(graph, slots, passed, settled, tuple(ladder.attempts))
         ladder.climb(graph.model, passed.refused)

@@ -6,7 +6,7 @@ partition that does not fit is recorded and skipped, so one pass reports every m
 
 from collections.abc import Callable, Mapping
 
-from attrs import evolve, field, frozen
+from attrs import define, evolve, field, frozen
 
 from target_arch.backend.contract import DoesNotFit
 from target_arch.plan.kernels import Kernel
@@ -14,6 +14,7 @@ from target_arch.plan.memory import Budget
 from target_arch.plan.orders import PHASES, LoweringOrder
 from target_arch.plan.partitions import Partition, PartitionGraph
 from target_arch.plan.regions.region import Region
+from target_arch.stages.check.meaning.check import Judged
 from target_arch.stages.errors import DoesNotFitError
 from target_arch.stages.garbage_collector import gc_paused, gc_seldom
 from target_arch.stages.lowering.budgets.budget import limited, on_demand, with_used
@@ -52,6 +53,16 @@ class Passed:
     budgets: tuple[Budget, ...]
     settled: Fitted | None
     refused: tuple[Refused, ...] = ()
+
+
+@define(kw_only=True, eq=False)
+class Kept:
+    """The facts of a model that backends and rules keep beyond one pass: phases that partitions reach, by
+    `advance`, and the kernels that were `judged`, here or in other compilations of the model.
+    """
+
+    advance: Advance | None = None
+    judged: Judged = field(factory=dict, repr=False)
 
 
 class Passes:

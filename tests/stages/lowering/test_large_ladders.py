@@ -11,6 +11,7 @@ from target_arch.plan.memory import Budget
 from target_arch.plan.partitions import Partition, PartitionGraph
 from target_arch.plan.printed import text
 from target_arch.stages.lowering.ladder import Lower, Lowered, lower_in_order
+from target_arch.stages.lowering.one_pass import Kept
 from target_arch.stages.lowering.order import lowering_order
 from target_arch.stages.lowering.split import cut, middle
 from target_arch.stages.placement.place import place
@@ -140,7 +141,7 @@ def test_partitions_reach_earlier_phases_once_where_orders_differ() -> None:
         place=lambda rules: place(chips.RESIDUAL, chips.setting(chips.EDGE), chips.BACKENDS, rules),
         order=lambda graph: lowering_order(graph, chips.EDGE, names, order),
         lower=chips.lowerer(chips.EDGE),
-        advance=lambda graph, partition, phase: reached.append((partition.id, phase)),
+        kept=Kept(advance=lambda graph, partition, phase: reached.append((partition.id, phase))),
     )
     assert reached == [
         *((id, "s-tir") for id in ("p0", "p1", "p2", "p3", "p4")),

@@ -3,7 +3,6 @@ writes if every tensor had bytes that nothing else ever has. No step, buffer or 
 """
 
 from collections.abc import Iterator, Mapping
-from functools import cached_property
 
 from attrs import frozen
 
@@ -48,6 +47,7 @@ class Meaning:
         self._given = frozenset(graph.model.given)
         self.named: dict[int, dict[str, None]] = {}
         """By value, the tensors that are, or were, these bytes."""
+        self._first = self._numbered()
         self.calls = {partition.id: tuple(self._replayed(partition.id)) for partition in graph.partitions}
 
     def tensor(self, name: str) -> Tensor | None:
@@ -64,8 +64,7 @@ class Meaning:
         """The numbers of a tensor when all kernels have run."""
         return self._content(name).whole
 
-    @cached_property
-    def _first(self) -> dict[str, int]:
+    def _numbered(self) -> dict[str, int]:
         found: dict[str, int] = {}
         for name, tensor in self._tensors.items():
             if tensor.data is None:

@@ -34,6 +34,12 @@ class ByteNumbers:
         self._starts[number] = first + size
         return first
 
+    def continued(self) -> "ByteNumbers":
+        """These numbers, to which others are given out without changing them here."""
+        other = ByteNumbers()
+        other._values, other._starts = [*self._values], self._starts.copy()
+        return other
+
     def owners(self, runs: Runs) -> tuple[int, ...]:
         """Which values, counted from 0 in the order in which they were taken, the numbers belong to."""
         low = self._owner(runs[0])

@@ -20,6 +20,7 @@ class StepReplay:
 
     def __init__(self, order: StepOrder, plan: MemoryPlan, meaning: Meaning) -> None:
         self._order, self._meaning = order, meaning
+        self._numbers = meaning.numbers.continued()
         self._places = plan.offsets
         self._arenas: dict[Arena, int] = {}
         """The alignment of each: that of the buffer in it that has the most."""
@@ -46,7 +47,7 @@ class StepReplay:
             if tensor is not None and tensor.bytes == buffer.bytes and constant == (tensor.data is not None):
                 first = self._meaning.at_first(tensor.name)
             else:
-                first = self._meaning.numbers.take(buffer.bytes, f"nothing in {buffer.name}")
+                first = self._numbers.take(buffer.bytes, f"nothing in {buffer.name}")
                 if constant or held is not None:
                     yield "wrong-content", f"`{buffer.name}` holds no tensor of its size: `{held}`"
             self._contents[buffer.name] = Content(buffer.bytes, first)
@@ -162,7 +163,7 @@ class StepReplay:
                 self._contents[operand.of].write(part, runs)
 
     def _told(self, runs: Runs) -> str:
-        return self._meaning.numbers.told(runs)
+        return self._numbers.told(runs)
 
 
 def _is_call(step: Dispatch, meant: MeantCall) -> bool:
