@@ -40,10 +40,10 @@ class CallSites:
 
     def lives(self, partition: Partition, kernel: Kernel) -> dict[str, Interval]:
         """The lives of the kernel's own buffers, from the first call site that touches one to the last."""
-        names = {buffer.name: set[str]() for buffer in kernel.buffers}
+        names: dict[str, list[str]] = {buffer.name: [] for buffer in kernel.buffers}
         for site, touched in _touched(partition, kernel) if names else ():
             for name in touched & names.keys():
-                names[name].add(site)
+                names[name].append(site)
         spans = self.spans[partition.id]
         used = {name: [spans[site] for site in touching] for name, touching in names.items() if touching}
         return {
