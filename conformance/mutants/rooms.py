@@ -106,6 +106,7 @@ ROOMS = {
         ),
         tests=(
             "tests/stages/program/test_homes.py",
+            "tests/stages/program/test_home_choice.py",
             "tests/stages/program/test_liveness.py",
             "tests/stages/program/test_reuse.py",
             "tests/stages/program/test_elision.py",

@@ -2,9 +2,11 @@
 
 from operator import attrgetter
 
-from target_arch.plan.kernels import Operand
+from target_arch.plan.kernels import Operand, Slice
 from target_arch.plan.memory import BufferKind
-from target_arch.stages.program.items import Run, Slot
+from target_arch.plan.steps import StateBuffers
+from target_arch.soc.model import CopyPath
+from target_arch.stages.program.items import Run, Slot, Transfer
 from target_arch.stages.program.liveness import live_bytes, whole_units
 from target_arch.stages.program.program import Program
 
@@ -70,6 +72,71 @@ def test_live_bytes_count_shared_places_once_and_whole_units_where_asked() -> No
     assert {memory: sums.tolist() for memory, sums in plain.items()} == {"sram": [210, 300, 300, 300, 100]}
     shared = live_bytes(PROGRAM.buffers, LIVENESS.unshared, whole_units, LIVENESS.end)
     assert shared["sram"].tolist() == [320, 256, 256, 256, 128]
+
+
+def test_the_lives_of_states_residents_and_results_that_nobody_makes() -> None:
+    """What a state leaves and an output live to the end, residents always; a state needs no bytes of an
+    arena for a time.
+    """
+    slots = (
+        slot("h", "state"),
+        slot("h_next", "next state"),
+        slot("r", "resident"),
+        slot("one", "output"),
+        slot("two", "output"),
+        slot("a", "activation"),
+        slot("b", "activation"),
+    )
+    program = Program(
+        items=(run("a", "h", "r"), run("b", "h"), run("h_next", "a", "b"), run("two", "b")),
+        buffers={each.name: each for each in slots},
+        inputs=(),
+        outputs=(("one", "one"), ("two", "two")),
+        states=tuple(StateBuffers(tensor=n, now=n, next=f"{n}_next") for n in ("h", "i")),
+    )
+    assert program.kept == {"one", "two", "h_next", "i_next"}
+    assert program.liveness.lives == {
+        "h": (0, 1),
+        "h_next": (2, 4),
+        "one": (4, 4),
+        "two": (3, 4),
+        "a": (0, 2),
+        "b": (1, 3),
+    }
+    assert program.liveness.unshared.keys() == {"one", "two", "a", "b"}
+
+
+def test_all_results_of_an_item_take_places() -> None:
+    """Two results over two operands, each of which dies there or does not."""
+    both = Run(
+        partition="p",
+        operator="both",
+        instance="host",
+        function="f",
+        operands=(
+            Operand(of="x", access="r"),
+            Operand(of="y", access="r"),
+            Operand(of="a", access="w", over=("x",)),
+            Operand(of="b", access="w", over=("y",)),
+            Operand(of="c", access="w", over=("x", "y")),
+        ),
+    )
+    slots = (*(slot(n, "input") for n in "xy"), *(slot(n, "activation") for n in "abc"), slot("z", "output"))
+    known = {each.name: each for each in slots}
+    ends = run("z", "a", "b", "c", "x")
+    program = Program(items=(both, ends), buffers=known, inputs=(), outputs=(("z", "z"),))
+    assert program.liveness.reuses == {"b": ("y",), "c": ("y",)}
+    assert program.liveness.dying({"a": ["x"], "z": ["c", "y"]}) == {"z": ("c",)}
+    assert program.liveness.dying({"z": ["y"]}) == {}
+    assert program.liveness.unshared["b"] == (1, 1)
+
+
+def test_a_transfer_names_both_ends() -> None:
+    pieces = tuple(
+        (Slice(of="x", offset=n, row_bytes=1), Slice(of="y", offset=n, row_bytes=1)) for n in (0, 1)
+    )
+    copy = Transfer(path=CopyPath(source="sram", target="tcm"), pieces=pieces, partition="p")
+    assert list(copy.names()) == ["x", "y"]
 
 
 def test_it_is_made_once_for_a_program() -> None:
