@@ -144,11 +144,7 @@ def _one_frame(
     soc: SoC, pipeline: FramePipeline, present: tuple[bool, ...], frame: int, run: StepOrder
 ) -> tuple[StepOrder, MemoryPlan]:
     """The steps of one frame as those of a run: on the buffers of the run, in the places of the frame."""
-    names = {
-        name: about.of
-        for name, about in pipeline.buffers.items()
-        if about.round in (None, frame % pipeline.rounds)
-    }
+    names = {name: about.of for name, about in pipeline.buffers.items() if about.round in (None, frame)}
     there = executed(pipeline, soc.host.name, present).steps
     own = (each.number for each in there if each.frame == frame and each.number is not None)
     fills = [step for step in pipeline.order.at_init if isinstance(step, Fill)]

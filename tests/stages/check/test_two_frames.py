@@ -8,6 +8,7 @@ from attrs import evolve
 from target_arch.plan.frames import FramePipeline
 from target_arch.plan.kernels import Slice
 from target_arch.plan.steps import Copy, Dispatch, Event, Fill
+from target_arch.stages.check.frames import _malformed, _one_frame
 from tests.conftest import GoldenCheck
 from tests.stages.check.two_frames import HOST, TWO, Frames
 
@@ -49,6 +50,23 @@ def in_rows(number: int) -> FramePipeline:
     return TWO.copy(number, change)
 
 
+def scattered(*numbers: int) -> FramePipeline:
+    """Of two rounds, a state is read in its first half, and then written in every second piece."""
+
+    def reads(copy: Copy) -> Copy:
+        ends = {"source": copy.source, "target": copy.target}
+        return evolve(copy, **{side: evolve(each, row_bytes=256) for side, each in ends.items()})
+
+    def writes(copy: Copy) -> Copy:
+        target = Slice(of=copy.target.of, offset=0, row_bytes=64, rows=4, stride=128)
+        return evolve(copy, source=evolve(copy.source, row_bytes=256), target=target)
+
+    changed = TWO
+    for number, change in zip(numbers, (reads, writes) * 2, strict=True):
+        changed = evolve(changed, right=changed.copy(number, change))
+    return changed.right
+
+
 def faults_on_a_host() -> Iterator[tuple[str, FramePipeline]]:
     """Of calls alone, on states where they are."""
     yield "nothing", HOST.right
@@ -62,6 +80,7 @@ def faults_on_a_host() -> Iterator[tuple[str, FramePipeline]]:
     yield "the other half of a state that is not written", other(1, 2, offset=256, bytes=256)(HOST)
     yield "a state over which nothing may be written", other(3, 2, over=("b@sram#0",))(HOST)
     yield "no state may be written over", other(3, 2, over=())(HOST)
+    yield "an input that is written", other(1, 2, of="q@sram#0", over=())(HOST)
     yield "an input of the other round", other(10, 0, of="q@sram#0")(HOST)
     yield "an input that is not where the caller writes it", HOST.order(inputs=HOST.right.order.inputs[::-1])
     yield "an input over an intermediate result", HOST.offset("q@sram#0", 512)
@@ -116,6 +135,8 @@ def faults_of_states() -> Iterator[tuple[str, FramePipeline]]:
     for number, name in ((40, "c"), (59, "d"), (111, "c in the second round")):
         yield f"half of state {name} written", half(number, "target", 0)
         yield f"the other half of state {name} written", half(number, "target")
+    yield "a state read beyond its end", TWO.copy(10, lambda s: evolve(s, source=evolve(s.source, offset=8)))
+    yield "every second piece of a state written, and its first half read", scattered(10, 40, 81, 111)
     yield "states read in each other's place", TWO.exchanged(10, 29)
     yield (
         "states written in each other's place",
@@ -137,6 +158,7 @@ def faults_at_rest() -> Iterator[tuple[str, FramePipeline]]:
     yield "a buffer beyond its memory", TWO.offset("a@tcm#1", 32768)
     yield "a constant elsewhere", TWO.offset("v.w@ddr", 1024)
     yield "a constant before", TWO.offset("v.w@ddr", 512)
+    yield "a state of one round", TWO.meaning("c@sram", "c@sram", 0)
     yield "a state elsewhere", TWO.offset("d@sram", 8192)
     yield "a buffer of another size", TWO.buffer("s@tcm#1", bytes=256)
     yield (
@@ -282,3 +304,24 @@ def test_names_of_two_frames(golden: GoldenCheck) -> None:
 
 def test_meaning_of_two_frames(golden: GoldenCheck) -> None:
     golden("meaning_of_two_frames", text(TWO, faults_of_meaning()))
+
+
+def test_a_table_may_have_one_round() -> None:
+    right = TWO.right
+    first = right.order.steps[: right.loads + len(right.stages)]
+    assert list(_malformed(evolve(right, rounds=1, order=evolve(right.order, steps=first)))) == []
+
+
+@pytest.mark.parametrize("frame", [0, 1])
+def test_one_frame_has_the_places_of_its_buffers_alone(frame: int) -> None:
+    """Of a run that has a buffer which no table names."""
+    right, run = TWO.right, TWO.run.steps
+    more = evolve(run, buffers=(*run.buffers, evolve(run.buffers[0], name="elsewhere")))
+    order, plan = _one_frame(TWO.soc, right, (True,) * 6, frame, more)
+    wanted = {
+        about.of: right.plan.offsets[name]
+        for name, about in right.buffers.items()
+        if about.round is None or about.round == frame
+    }
+    assert plan.offsets == wanted
+    assert order.buffers == plan.buffers == run.buffers

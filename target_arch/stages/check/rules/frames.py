@@ -201,16 +201,16 @@ class _Execution:
     def _unwritten(self, step: Copy | Dispatch) -> None:
         """A fault for a step that writes to an input that is lent."""
         if isinstance(step, Copy):
-            written = {step.target.of}
+            written = [step.target.of]
         else:
-            written = {operand.of for operand in step.operands if operand.access.writes}
-        for name in sorted(written & self._given):
+            written = [operand.of for operand in step.operands if operand.access.writes]
+        for name in (name for name in written if name in self._given):
             self._faults.append(("input-written", f"`{name}` is the caller's input and written to"))
 
     def _named(self, name: str, frame: int | None) -> str:
         """The buffer of a frame; a fault where it is another frame's."""
-        about = self._pipeline.buffers.get(name)
-        if about is None or about.round is None or frame is None:
+        about = self._pipeline.buffers[name]
+        if about.round is None or frame is None:
             return self._states.get(name, name)
         if about.round != frame % self._pipeline.rounds:
             self._faults.append(("wrong-frame", f"frame {frame} touches `{name}`, which is another frame's"))
@@ -230,14 +230,13 @@ class _Execution:
 
     def _buffers(self) -> Iterator[Buffer]:
         known = {buffer.name: buffer for buffer in self._pipeline.order.buffers}
-        end = max(len(self._out) - 1, 0)
         for name, of in self._names().items():
             one = known[of]
-            if one.kind in (BufferKind.INPUT, BufferKind.OUTPUT):
+            if one.kind is BufferKind.INPUT:
                 one = evolve(one, kind=BufferKind.ACTIVATION)
             elif one.kind is BufferKind.STATE:
                 one = evolve(one, kind=BufferKind.NEXT)
-            yield evolve(one, name=name, first=0, last=end)
+            yield evolve(one, name=name, first=0, last=len(self._out))
 
 
 def _counts(table: tuple[Step, ...]) -> dict[str, int]:
