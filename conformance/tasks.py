@@ -43,6 +43,33 @@ def tasks_of_few(random: Random) -> list[TimedTask]:
     )
 
 
+def tasks_that_copy(random: Random) -> list[TimedTask]:
+    """As `tasks_of_few`, but each on one device, and on one of one or two DMA channels, where a step takes a
+    fifth as long.
+    """
+    devices = [f"instance{number}" for number in range(random.randint(2, 6))]
+    channels = [f"channel{number}" for number in range(random.randint(1, 2))]
+    made = _tasks(
+        random,
+        random.randint(2, 10),
+        random.uniform(0.3, 2.0),
+        lambda: [random.choice(devices), random.choice(channels)],
+        0.1,
+    )
+    return [
+        evolve(
+            task,
+            steps=tuple(_shorter(step) if step.timeline in channels else step for step in task.steps),
+            channels=task.timelines.intersection(channels),
+        )
+        for task in made
+    ]
+
+
+def _shorter(step: TaskStep) -> TaskStep:
+    return evolve(step, takes=max(1, step.takes // 5)) if isinstance(step, TaskWork) else step
+
+
 def _tasks(
     random: Random, count: int, load: float, lines: Callable[[], Sequence[str]], hosted: float = 1.0
 ) -> list[TimedTask]:

@@ -15,8 +15,8 @@ from target_arch.plan.steps import Dispatch
 from target_arch.plan.workloads.tasks import TimedTask
 from target_arch.plan.workloads.workload import Schedule, Workload, WorkloadPlacement
 from target_arch.stages.errors import DoesNotFitError, PlacementError
-from target_arch.stages.workloads.choice import chosen
-from target_arch.stages.workloads.placements import is_better, together
+from target_arch.stages.workloads.choice import chosen, is_better
+from target_arch.stages.workloads.placements import together
 from target_arch.stages.workloads.tasks import timed_task
 
 _EVERY = "*"

@@ -127,6 +127,22 @@ def test_models_on_different_devices_run_at_once(sanitizer: str, needs_tool: Too
 
 
 @pytest.mark.slow
+def test_copies_take_turns_where_that_keeps_a_deadline(
+    shared: Path, needs_tool: Tool, tmp_path: Path
+) -> None:
+    """Two engines with one DMA engine: `vww` would be over after 25.4 ms if it waited for all of `ic`."""
+    ic, vww = (shared / "models" / f"{name}.tflite" for name in ("ic_resnet_int8", "vww_96_int8"))
+    models = (timed("ic", ic, 200, 2), timed("vww", vww, 200, 1, deadline=24 * _MS))
+    engines = {"ic": "fpga_conv2d[0]", "vww": "fpga_conv2d[1]"}
+    made = compiled(*models, soc="quad_conv", only=engines)
+    assert made.timed is not None
+    assert made.timed.analysis.waits == (frozenset(), frozenset())
+    one, other = made.timed.tasks
+    assert one.timelines & other.timelines == {"axi_dma.0", "axi_dma.1"}
+    check_jobs_are_counted(*run(made, needs_tool("cc"), tmp_path, 2.0))
+
+
+@pytest.mark.slow
 def test_a_table(needs_tool: Tool, tmp_path: Path) -> None:
     models = [*digits(0), timed("slow", DIGITS, 8, 0, offset=_MS)]
     made = compiled(*models, schedule=Schedule.TABLE)

@@ -17,7 +17,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from target_arch.pipeline import CompileRequest, compile_model
 from target_arch.plan.division import Divide
-from target_arch.plan.memory import BufferKind
+from target_arch.plan.memory import BufferKind, IoOwner
 from target_arch.plan.resident import Resident
 from target_arch.run import build, reference_for, run_frames, verify, write_bundle
 from target_arch.soc import read_soc
@@ -179,11 +179,15 @@ def convolutions_with_a_state(path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("states", [False, True])
-def test_frames_in_flight(states: bool, tmp_path: Path, needs_tool: Callable[[str], str]) -> None:
+@pytest.mark.parametrize(
+    ("states", "io"), [(False, IoOwner.ARENA), (True, IoOwner.ARENA), (False, IoOwner.CALLER)]
+)
+def test_frames_in_flight(
+    states: bool, io: IoOwner, tmp_path: Path, needs_tool: Callable[[str], str]
+) -> None:
     """200 frames on three programs, with the bits and the order of single runs on this computer."""
     needs_tool("qemu-hexagon")
-    request = CompileRequest(model_path=DIGITS, soc=read_soc(SOC), frames="auto")
+    request = CompileRequest(model_path=DIGITS, soc=read_soc(SOC), frames="auto", io=io)
     if states:
         request = evolve(
             request,

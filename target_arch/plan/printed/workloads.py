@@ -39,7 +39,7 @@ def response_times(analysis: Analysis) -> str:
     by = "priorities" if analysis.schedule is Schedule.PRIORITIES else "a table of times"
     said = f"{len(rows)} models by {by}; busy for {analysis.load:.1%} of the time at most\n"
     helps = "".join(f"would help: {remedy(analysis, each)}\n" for each in analysis.remedies)
-    head = (*head, "host for others") if beside else head
+    head = (*head, "others at once") if beside else head
     return verdict(analysis) + said + _at_once(analysis) + table(head, rows, (2, 3, 4, 5, 6)) + helps
 
 

@@ -15,8 +15,8 @@ from target_arch.plan.workloads.workload import Schedule
 class Response:
     """The worst time from when a job of the task is due until it is over; None where there is no limit.
 
-    `blocked` of it are by the longest step of a less urgent task, `blocker`, and `beside` by the host's part
-    of jobs that run at once with it.
+    `blocked` of it are by the longest step of a less urgent task, `blocker`, and `beside` by jobs that run at
+    once with it: their host time, and what they have in flight where it wants to be.
     """
 
     task: TimedTask

@@ -35,12 +35,13 @@ TaskStep = TaskWork | TaskWait
 @frozen(kw_only=True)
 class TimedTask:
     """A model in time: its steps in the order in which the host takes them, between any two of which it may
-    take steps of other jobs.
+    take steps of other jobs. Of its timelines the `channels` are those of DMA.
     """
 
     name: str
     timing: Timing
     steps: tuple[TaskStep, ...] = field(repr=False)
+    channels: frozenset[str] = frozenset()
 
     @property
     def timelines(self) -> frozenset[str]:
@@ -56,10 +57,10 @@ class TaskTimes:
     flight with it, else 0. Of its steps number `longest_step` takes the longest, `longest`. Where it is
     preempted it loses overlap of its own steps: `loss` at most each time, and for any number of times so many
     of the `losses`, the largest first.
-    `flights` are by timeline the longest step there, `flown` all of a job, and `tails` the time from its
-    first step there to its end. The host is busy for `hosted_steps`, the longest first, `hosted` together,
-    and waits for steps of the job `pauses` times at most. `where` is the host or the timeline that is busy
-    the longest, for `busy`.
+    `flights` are by timeline the longest step there, `flown` all of a job, `counts` how many they are, and
+    `tails` the time from the first one to the end of the job. The host is busy for `hosted_steps`, the
+    longest first, `hosted` together, and waits for steps of the job `pauses` times at most. `where` is the
+    host or the timeline that is busy the longest, for `busy`.
     """
 
     cost: int
@@ -70,6 +71,7 @@ class TaskTimes:
     losses: tuple[int, ...] = field(repr=False)
     flights: Mapping[str, int] = field(repr=False)
     flown: Mapping[str, int] = field(repr=False)
+    counts: Mapping[str, int] = field(repr=False)
     tails: Mapping[str, int] = field(repr=False)
     hosted: int
     hosted_steps: tuple[int, ...] = field(repr=False)

@@ -12,8 +12,9 @@ from target_arch.stages.errors import CheckError
 
 
 def check_waits(tasks: Sequence[TimedTask], waits: Sequence[Collection[int]]) -> None:
-    """Raises CheckError for every two tasks that use one timeline, or have one priority, and may run at once,
-    and for each that waits for a less urgent one.
+    """Raises CheckError for every two models that use one device, or have one priority, and may run at once,
+    for two that copy on one channel at once while another has the chip in turn with both, and for each that
+    waits for a less urgent one.
     """
     faults = [*_missing(tasks, waits), *_upside_down(tasks, waits)]
     if faults:
@@ -21,17 +22,36 @@ def check_waits(tasks: Sequence[TimedTask], waits: Sequence[Collection[int]]) ->
 
 
 def _missing(tasks: Sequence[TimedTask], waits: Sequence[Collection[int]]) -> Iterator[Diagnostic]:
+    groups = [_reached(waits, number) for number in range(len(tasks))]
     for one, other in combinations(range(len(tasks)), 2):
         low, high = sorted((one, other), key=lambda number: tasks[number].timing.priority)
         equal = tasks[low].timing.priority == tasks[high].timing.priority
-        shared = _used(tasks[low]) & _used(tasks[high])
-        if (equal or shared) and high not in waits[low]:
-            why = f"both take steps on `{min(shared)}`" if shared else "both have one priority"
+        why = "both have one priority" if equal else _in_turn(tasks, groups, low, high)
+        if why and high not in waits[low]:
             yield _fault("no-wait", tasks[low], f"does not wait for `{tasks[high].name}`, and {why}")
         elif equal and low not in waits[high]:
-            yield _fault(
-                "no-wait", tasks[high], f"does not wait for `{tasks[low].name}`, and both have one priority"
-            )
+            yield _fault("no-wait", tasks[high], f"does not wait for `{tasks[low].name}`, and {why}")
+
+
+def _in_turn(tasks: Sequence[TimedTask], groups: Sequence[Collection[int]], low: int, high: int) -> str:
+    """Why two models that use the same timeline may not run at once; empty where they may."""
+    shared = _used(tasks[low]) & _used(tasks[high])
+    devices = shared - (tasks[low].channels & tasks[high].channels)
+    if devices:
+        return f"both take steps on `{min(devices)}`"
+    third = next((number for number, group in enumerate(groups) if low in group and high in group), None)
+    if shared and third is not None:
+        return f"both copy on `{min(shared)}`, and are in the group of `{tasks[third].name}`"
+    return ""
+
+
+def _reached(waits: Sequence[Collection[int]], number: int) -> set[int]:
+    """A model, those for which it waits, for which these wait, and so on: its group."""
+    reached, edge = {number}, {number}
+    while edge:
+        edge = set[int]().union(*(waits[one] for one in edge)) - reached
+        reached |= edge
+    return reached
 
 
 def _used(task: TimedTask) -> set[str]:

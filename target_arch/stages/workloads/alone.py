@@ -68,6 +68,7 @@ def task_times(task: TimedTask) -> TaskTimes:
         losses=losses,
         flights=_flights(task.steps, max),
         flown=_flights(task.steps, int.__add__),
+        counts=Counter(s.timeline for s in task.steps if isinstance(s, TaskWork) and s.timeline),
         tails=_tails(task, clock.over),
         hosted=sum(host),
         hosted_steps=tuple(sorted(filter(None, host), reverse=True)),

@@ -7,17 +7,15 @@ them it takes longer, and runs at once with models on the others.
 from collections.abc import Sequence
 from functools import partial
 from itertools import combinations, product
-from math import inf, log, prod
+from math import prod
 
 from target_arch.plan.workloads.answers import Analysis
 from target_arch.plan.workloads.tasks import TaskTimes, TimedTask
 from target_arch.stages.workloads.alone import task_times
-from target_arch.stages.workloads.choice import chosen
+from target_arch.stages.workloads.choice import chosen, is_better
 
 _FEW = 300
 """Ways of which all are compared."""
-_SAME = log(1.01)
-"""Of two logarithms of responses, as near as this."""
 
 
 def together(choices: Sequence[Sequence[TimedTask]]) -> tuple[int, ...]:
@@ -56,13 +54,6 @@ def _in_common(times: Sequence[Sequence[TaskTimes]], picks: Sequence[int]) -> in
     return sum(len(one & other) for one, other in combinations(lines, 2))
 
 
-def is_better(one: Analysis, other: Analysis) -> bool:
-    """Whether fewer tasks may be late, or the largest part of a deadline that a response takes is less, or
-    with the same largest one the next, and so on. What differs by about a hundredth is the same.
-    """
-    return _rank(one) < _rank(other)
-
-
 def _answer(
     choices: Sequence[Sequence[TimedTask]], times: Sequence[Sequence[TaskTimes]], picks: Sequence[int]
 ) -> Analysis:
@@ -70,11 +61,3 @@ def _answer(
         [each[pick] for each, pick in zip(choices, picks, strict=True)],
         [each[pick] for each, pick in zip(times, picks, strict=True)],
     )
-
-
-def _rank(answer: Analysis) -> tuple[int, list[float]]:
-    parts = (
-        inf if each.worst is None else round(log(each.worst / each.task.timing.deadline) / _SAME)
-        for each in answer.responses
-    )
-    return sum(not each.met for each in answer.responses), sorted(parts, reverse=True)

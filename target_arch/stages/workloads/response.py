@@ -20,6 +20,10 @@ within their own worst responses, so that all are found together (K. Tindell, J.
 schedulability analysis for distributed hard real-time systems", Microprocessing and Microprogramming 40,
 1994). Less urgent ones take that at most too, and a step each time the host had nothing else to do. Where
 they wait for some of the group, each job of that may find a step of theirs in flight.
+
+Those that run at once may copy on the same channel. The most urgent one that waits goes first there, as on
+the host: it waits for one copy of less urgent ones each time that it copies, and for all copies of more
+urgent ones, after each of which the host may have begun a step of somebody else.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -45,9 +49,9 @@ _ROUNDS = 50
 @frozen(kw_only=True)
 class _Member:
     """A task of a group: its `cost` for each job, the most that a job is longer by what it finds in flight of
-    the group (`held`) and of others (`met`), what a job loses when it is preempted (`losses`) and by whom, as
-    no more than a job of these is longer by it (`losing`, the most first), and how often it waits for a
-    timeline (`pauses`). A job is over `limit` after it was due.
+    the group (`held`) and of others that are less urgent (`met`), what a job loses when it is preempted
+    (`losses`) and by whom, as no more than a job of these is longer by it (`losing`, the most first), and how
+    often it waits for a timeline (`pauses`). A job is over `limit` after it was due.
     """
 
     number: int
@@ -91,12 +95,13 @@ class _Member:
 @frozen(kw_only=True)
 class _Beside:
     """A task that runs at once with a group: a job is over `limit` after it was due, and needs the host, or
-    timelines of the group, for `takes`.
+    a timeline of the group, for `takes`, in so many `steps`.
     """
 
     period: int
     limit: int
     takes: int
+    steps: int
 
     @property
     def _late(self) -> int:
@@ -107,16 +112,12 @@ class _Beside:
         """The number of its jobs that are open at some time of any span of that length."""
         return (time + self.limit) // self.period + 1
 
-    def hosted(self, time: int) -> int:
-        """The host time that its jobs need in any span of that length (M. Bertogna, M. Cirinei, "Response-
+    def needed(self, time: int) -> int:
+        """The time that its jobs need there in any span of that length (M. Bertogna, M. Cirinei, "Response-
         time analysis for globally scheduled symmetric multiprocessor platforms", RTSS 2007).
         """
         whole, part = divmod(time + self._late, self.period)
         return whole * self.takes + min(self.takes, part)
-
-    def held(self, time: int) -> int:
-        """The time that its jobs need timelines, several at once, in any span of that length."""
-        return -(-(time + self._late) // self.period) * self.takes
 
 
 @frozen(kw_only=True)
@@ -135,7 +136,9 @@ class _Group:
     each with its number in these, the longest first.
 
     The group is `blocked` at most; for the `others` of it and on the host, and for the task itself on the
-    timelines that are `found` busy longer than that.
+    timelines that are `found` busy longer than that. Of those that run at once, the `copying` ones are as
+    urgent as the task and use channels of the group; the `holders` are less urgent, and some of the group may
+    find them on its timelines.
     """
 
     itself: _Member
@@ -149,13 +152,21 @@ class _Group:
     urgent: tuple[_Beside, ...]
     idle: tuple[_Beside, ...]
     idle_steps: tuple[tuple[int, int], ...]
+    copying: tuple[_Beside, ...]
     holders: tuple[_Beside, ...]
 
     def beside(self, jobs: Sequence[tuple[_Member, int]], time: int) -> int:
-        """The host time of all that run at once, while there are so many jobs of the group."""
+        """The time in which the host and timelines work for all that run at once, while there are so many
+        jobs of the group.
+        """
+        met = min(sum(each.needed(time) for each in self.holders), sum(n * each.met for each, n in jobs))
+        return self._hosted(jobs, time) + sum(each.needed(time) for each in self.copying) + met
+
+    def _hosted(self, jobs: Sequence[tuple[_Member, int]], time: int) -> int:
         pauses = 1 + sum(count * each.pauses for each, count in jobs)
-        idle = sum(each.hosted(time) for each in self.idle)
-        return sum(each.hosted(time) for each in self.urgent) + min(idle, self._longest(pauses, time))
+        pauses += sum(each.jobs(time) * each.steps for each in self.copying)
+        idle = sum(each.needed(time) for each in self.idle)
+        return sum(each.needed(time) for each in self.urgent) + min(idle, self._longest(pauses, time))
 
     def _longest(self, count: int, time: int) -> int:
         """The time of the longest so many steps of the idle ones, each as often as there are jobs with it."""
@@ -174,12 +185,10 @@ class _Group:
         """
         open_for = max(0, time - blocked)
         cost = sum(count * each.cost for each, count in jobs)
-        held = sum(each.held(open_for) for each in self.holders)
-        met = min(held, sum(count * each.met for each, count in jobs))
         by_job = sum(count * each.held for each, count in jobs)
         there = {each.number: count for each, count in jobs}
         by_task = sum(each.lost(count, there) for each, count in jobs) if by_job else 0
-        return cost + min(by_job, by_task) + met + self.beside(jobs, open_for)
+        return cost + min(by_job, by_task) + self.beside(jobs, open_for)
 
 
 @frozen(kw_only=True)
@@ -230,16 +239,21 @@ class _System:
             blocker=blocker,
             others=blocked_before,
             found=tuple(each for each in self._found(number, kept_off) if each.more > blocked_before),
-            urgent=tuple(self._beside(o, self.times[o].hosted) for o in free if o not in idle),
-            idle=tuple(self._beside(other, self.times[other].hosted) for other in idle),
+            urgent=tuple(self._on_host(other) for other in free if other not in idle),
+            idle=tuple(map(self._on_host, idle)),
             idle_steps=tuple(sorted(self._steps(idle), reverse=True)),
-            holders=tuple(self._beside(o, self._flown(o, group)) for o in free if self.waits[o] & set(group)),
+            copying=tuple(
+                self._on_lines(group, [o for o in free if o not in idle and self._copies(o, group)])
+            ),
+            holders=tuple(self._on_lines(group, [o for o in free if self._holds(o, group, idle)])),
         )
 
     def _member(self, number: int, group: Collection[int], free: Collection[int]) -> _Member:
         timing, own = self.tasks[number].timing, self.times[number]
         below = [other for other in range(len(self.tasks)) if self._priority(other) < timing.priority]
         lines = frozenset[str]().union(*(self.times[other].flights for other in below))
+        waiting = (own.longer(self.times[o].flights) for o in below if o in free and number in self.waits[o])
+        copies = self._found_copies(number, [other for other in below if other in free])
         return _Member(
             number=number,
             priority=timing.priority,
@@ -250,11 +264,31 @@ class _System:
             held=max(
                 (min(self._longer(number, o), self.times[o].loss) for o in below if o in group), default=0
             ),
-            met=max((own.longer(self.times[o].flights) for o in below if o in free), default=0),
+            met=max(waiting, default=0) + sum(count * takes for count, takes in copies),
             losses=own.losses,
             losing=tuple(sorted(self._losing(number, group), reverse=True)),
-            pauses=own.pauses + len(lines & own.flights.keys()),
+            pauses=own.pauses + len(lines & own.flights.keys()) + sum(count for count, _ in copies),
         )
+
+    def _at_once(self, one: int, other: int) -> bool:
+        return one not in self.waits[other] and other not in self.waits[one]
+
+    def _copies(self, number: int, group: Collection[int]) -> bool:
+        """Whether a task uses a channel at once with one of a group."""
+        lines = self.times[number].flights.keys()
+        return any(self._at_once(number, one) and lines & self.times[one].flights.keys() for one in group)
+
+    def _holds(self, number: int, group: Collection[int], idle: Collection[int]) -> bool:
+        """Whether some of a group may find a task on a timeline: it waits for them, or is less urgent."""
+        return bool(self.waits[number] & set(group)) or (number in idle and self._copies(number, group))
+
+    def _found_copies(self, number: int, below: Collection[int]) -> list[tuple[int, int]]:
+        """By channel how often a job of a task may find a copy of less urgent ones there, as these do not
+        wait for it, and how long that takes at most.
+        """
+        own, there = self.times[number], [self.times[o].flights for o in below if self._at_once(number, o)]
+        longest = ((line, max((each.get(line, 0) for each in there), default=0)) for line in own.counts)
+        return [(own.counts[line], takes) for line, takes in longest if takes]
 
     def _longer(self, number: int, below: int) -> int:
         """The most that a job of a task is longer by what it finds in flight of a less urgent one."""
@@ -275,19 +309,27 @@ class _System:
             if self._priority(other) > self._priority(number) and (longer := self._longer(other, number)):
                 yield longer, other
 
-    def _beside(self, number: int, takes: int) -> _Beside:
+    def _on_host(self, number: int) -> _Beside:
+        """What a job needs of the host."""
+        times = self.times[number]
+        return self._beside(number, times.hosted, len(times.hosted_steps))
+
+    def _on_lines(self, group: Collection[int], others: Collection[int]) -> Iterator[_Beside]:
+        """What jobs of some tasks need of each timeline of a group."""
+        lines = frozenset[str]().union(*(self.times[one].flights for one in group))
+        for number in others:
+            times = self.times[number]
+            for line in sorted(lines & times.flown.keys()):
+                yield self._beside(number, times.flown[line], times.counts[line])
+
+    def _beside(self, number: int, takes: int, steps: int) -> _Beside:
         period = self.tasks[number].timing.period
-        return _Beside(period=period, limit=self.limits[number], takes=takes)
+        return _Beside(period=period, limit=self.limits[number], takes=takes, steps=steps)
 
     def _steps(self, numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
         """The host's steps of some tasks, with their places in these."""
         for place, number in enumerate(numbers):
             yield from ((step, place) for step in self.times[number].hosted_steps)
-
-    def _flown(self, number: int, group: Collection[int]) -> int:
-        """The time for which a job keeps timelines of a group."""
-        lines = frozenset[str]().union(*(self.times[one].flights for one in group))
-        return sum(takes for line, takes in self.times[number].flown.items() if line in lines)
 
     def _blocks(self, other: int, number: int) -> int:
         """The most by which a step of a task that was just begun makes a job of another one longer."""

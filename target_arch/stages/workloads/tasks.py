@@ -2,10 +2,13 @@
 
 from collections.abc import Iterator
 
+from attrs import evolve
+
 from target_arch.plan.lowered import Lowered
 from target_arch.plan.steps import Copy, Dispatch, Wait
 from target_arch.plan.workloads.tasks import TaskStep, TaskWait, TaskWork, TimedTask
 from target_arch.plan.workloads.workload import TimedModel, WorstRule
+from target_arch.soc.numbering import channels
 from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.setting import Setting
 from target_arch.stages.steps.simulation.replay import step_times
@@ -14,8 +17,9 @@ from target_arch.stages.steps.simulation.worst_times import WorstTimes
 
 def timed_task(rule: WorstRule, model: TimedModel, setting: Setting, lowered: Lowered) -> TimedTask:
     """The task of a model, by what its steps take at worst."""
-    steps = (step for _, step in worst_steps(rule, setting, lowered))
-    return TimedTask(name=model.name, timing=model.timing, steps=tuple(steps))
+    steps = tuple(step for _, step in worst_steps(rule, setting, lowered))
+    task = TimedTask(name=model.name, timing=model.timing, steps=steps)
+    return evolve(task, channels=task.timelines.intersection(channels(setting.soc)))
 
 
 def worst_steps(

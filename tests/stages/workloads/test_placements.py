@@ -4,8 +4,8 @@ from attrs import evolve
 
 from target_arch.plan.workloads.tasks import TaskWait, TaskWork, TimedTask
 from target_arch.plan.workloads.workload import Timing
-from target_arch.stages.workloads.choice import chosen
-from target_arch.stages.workloads.placements import is_better, together
+from target_arch.stages.workloads.choice import chosen, is_better
+from target_arch.stages.workloads.placements import together
 
 _MS = 10**9
 
