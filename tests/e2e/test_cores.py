@@ -12,10 +12,11 @@ from onnx import TensorProto, helper, numpy_helper
 
 from target_arch.pipeline import CompileRequest, compile_model, explain_model
 from target_arch.plan.division import Divide
+from target_arch.plan.memory import IoOwner
 from target_arch.plan.steps import Copy, Dispatch
 from target_arch.run import read_manifest, verify, write_bundle
 from target_arch.soc import SoC, parse_soc, read_soc
-from tests.e2e.conftest import PORTABLE
+from tests.e2e.conftest import DIGITS, PORTABLE
 from tests.soc.test_cores import CORES, dual
 from tests.systems import BARE_METAL, DUAL
 
@@ -28,6 +29,7 @@ WITHOUT_COUNTING = tuple(
     word for word in BARE_METAL.command(DUAL.name) if word != "-icount" and "shift=" not in word
 )
 """The emulator with a thread for each core."""
+LENT = Path(__file__).parent / "lent_board.c"
 PROGRAM = f"""\
 #include <branches.h>
 #include "ports/qemu_sse200/qemu_sse200.h"
@@ -152,6 +154,32 @@ def test_the_board_of_two_cores(branches: Path, needs_tool: Callable[[str], str]
     woken, _, stack = rest.partition(", ")
     assert (int(equal), stack.strip()) == (FRAMES, "stack large enough")
     assert 1 <= int(woken) <= FRAMES + 1
+
+
+@pytest.mark.slow
+def test_frames_in_memory_of_the_caller_on_the_board(
+    needs_tool: Callable[[str], str], tmp_path: Path
+) -> None:
+    """In turn, as instructions are counted, and then each core in a thread of the emulator's."""
+    needs_tool("arm-none-eabi-gcc")
+    needs_tool("qemu-system-arm")
+    request = CompileRequest(
+        model_path=DIGITS,
+        soc=read_soc(EXAMPLES[-2]),
+        port="qemu_sse200",
+        objective="throughput",
+        frames="auto",
+        io=IoOwner.CALLER,
+    )
+    made = compile_model(request)
+    assert made.frames is not None
+    assert made.frames.frames > 1
+    write_bundle(made.bundle, tmp_path)
+    (tmp_path / "src" / "runner.c").write_text(LENT.read_text())
+    for emulator in (BARE_METAL.command(DUAL.name), WITHOUT_COUNTING):
+        command = ("make", "-s", "-C", str(tmp_path), f"EMULATOR={' '.join(emulator)}", "run")
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+        assert (done.returncode, done.stderr) == (0, "every bit, in order\n"), done.stdout + done.stderr
 
 
 @pytest.mark.slow

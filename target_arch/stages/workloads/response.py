@@ -310,12 +310,12 @@ class _System:
                 yield longer, other
 
     def _on_host(self, number: int) -> _Beside:
-        """What a job needs of the host."""
+        """The time that jobs of a task need of the host."""
         times = self.times[number]
         return self._beside(number, times.hosted, len(times.hosted_steps))
 
     def _on_lines(self, group: Collection[int], others: Collection[int]) -> Iterator[_Beside]:
-        """What jobs of some tasks need of each timeline of a group."""
+        """The time that jobs of some tasks need of each timeline of a group."""
         lines = frozenset[str]().union(*(self.times[one].flights for one in group))
         for number in others:
             times = self.times[number]
