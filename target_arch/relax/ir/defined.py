@@ -45,10 +45,13 @@ def is_defined(value: Any) -> bool:
     return isinstance(value, relax.Call) and getattr(value.args[0], "global_symbol", None) == SYMBOL
 
 
-def attributes_of(call: Any) -> dict[str, Attribute] | None:
-    """The attributes of such a call, None for any other call."""
-    if not is_defined(call):
-        return None
+def name_of(call: Any) -> str | None:
+    """The kind or name of a definition that such a call has, None for any other call."""
+    return str(call.attrs[OPERATOR]) if is_defined(call) else None
+
+
+def attributes_of(call: Any) -> dict[str, Attribute]:
+    """The attributes of such a call."""
     return {str(key): _attribute(value) for key, value in call.attrs.items()}
 
 

@@ -6,11 +6,11 @@ from typing import Any
 from attrs import evolve
 from tvm.relax.dpl import is_op, wildcard
 
-from target_arch.plan.model import Attribute, Quantization
+from target_arch.plan.model import Quantization
 from target_arch.plan.operators.facts import MACS_PER_OUTPUT, Arithmetic, LayoutRule
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.relax.definitions.table import KINDS, macs_per_output
-from target_arch.relax.ir.defined import ARITHMETIC, OPERATOR, attributes_of, taken_grids
+from target_arch.relax.ir.defined import ARITHMETIC, OPERATOR, attributes_of, name_of, taken_grids
 from target_arch.relax.ir.graph import shape_of
 from target_arch.relax.patterns.constants import Constant
 from target_arch.relax.patterns.matcher import NHWC, Draft, Match, Matcher
@@ -24,16 +24,14 @@ def named(kind: OperatorKind) -> Matcher:
     call = is_op(f"relax.{_ROOT}")(wildcard(), wildcard())
 
     def build(match: Match) -> Draft | None:
-        attributes = attributes_of(match.required("call"))
-        if attributes is None:
-            return None
-        name = str(attributes[OPERATOR])
-        return _draft(match, kind, attributes) if KINDS.get(name, name) == kind else None
+        name = name_of(match.required("call"))  # before all attributes, which may have long tables
+        return _draft(match, kind) if name is not None and KINDS.get(name, name) == kind else None
 
     return Matcher(roots=(_ROOT,), pattern=call, calls={"call": call}, build=build)
 
 
-def _draft(match: Match, kind: OperatorKind, attributes: dict[str, Attribute]) -> Draft | None:
+def _draft(match: Match, kind: OperatorKind) -> Draft | None:
+    attributes = attributes_of(match.required("call"))
     operands = tuple(match.required("call").args[1].fields)
     *grids, out = taken_grids(attributes, len(operands) + 1)
     inputs = tuple(operand for operand in operands if match.is_activation(operand))
