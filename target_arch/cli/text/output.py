@@ -5,10 +5,13 @@ import os
 import re
 import shutil
 import sys
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, NotRequired, TypedDict
+
+from attrs import define
 
 from target_arch.api.shown import Shown
 from target_arch.cli.text.advice import in_options
@@ -107,10 +110,25 @@ def note(text: str) -> None:
         message(text)
 
 
-def progress(text: str) -> None:
-    """Print to stderr if it is a terminal, unless quiet output was requested; programs see no progress."""
-    if sys.stderr.isatty() and not os.environ.get(QUIET):
+@define
+class Progress:
+    """Prints what is done at the moment to stderr, unless quiet output was requested: at once to a terminal;
+    else, as to a log, a line after `every` seconds in which there was none.
+    """
+
+    every: float
+    last: float
+
+    def __call__(self, text: str) -> None:
+        now = time.monotonic()
+        if os.environ.get(QUIET) or not (sys.stderr.isatty() or now - self.last >= self.every):
+            return
+        self.last = now
         message(f"target-arch: {text} …")
+
+
+progress = Progress(every=10.0, last=time.monotonic())
+"""Counts from when the program starts: a short command prints nothing to a file."""
 
 
 def rendered(error: DiagnosticError) -> str:

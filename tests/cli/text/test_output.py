@@ -1,11 +1,12 @@
-"""Colour is for people, and only where they want it."""
+"""Colour is for people, and only where they want it; a log hears of long work now and then."""
 
 import io
 import sys
+import time
 
 import pytest
 
-from target_arch.cli.text.output import rendered
+from target_arch.cli.text.output import QUIET, Progress, rendered
 from target_arch.diagnostics import refusal
 
 
@@ -25,3 +26,24 @@ def test_no_color_is_obeyed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", Terminal())
     monkeypatch.setenv("NO_COLOR", "1")
     assert rendered(refusal("rule", "here", "it is wrong")) == "here: error: it is wrong [rule]"
+
+
+def test_progress_is_seen_at_once_at_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    progress = Progress(every=10.0, last=time.monotonic())
+    progress("layer 1")
+    progress("layer 2")
+    assert terminal.getvalue() == "target-arch: layer 1 …\ntarget-arch: layer 2 …\n"
+
+
+def test_a_file_has_a_line_of_progress_after_some_silence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", file := io.StringIO())
+    progress = Progress(every=10.0, last=0.0)
+    for now, text in ((9.0, "layer 1"), (12.0, "layer 2"), (21.0, "layer 3"), (22.5, "layer 4")):
+        monkeypatch.setattr(time, "monotonic", lambda now=now: now)
+        progress(text)
+    assert file.getvalue() == "target-arch: layer 2 …\ntarget-arch: layer 4 …\n"
+    monkeypatch.setenv(QUIET, "1")
+    monkeypatch.setattr(time, "monotonic", lambda: 100.0)
+    progress("layer 5")
+    assert "layer 5" not in file.getvalue()
