@@ -140,17 +140,26 @@ def _named(node: Node, cell: RecurrentCell, name: str, *, linear: bool = False) 
     )
     if not usual or not all(each is None or isinstance(each, GenericConst) for each in constants):
         return None
-    starts = [each for each in ("initial_h", "initial_c") if each in cell.given and not _zeros(node, each)]
-    stored = any(isinstance(node.operand(_OPTIONAL.index(each) + 3), GenericConst) for each in starts)
-    if stored or len(starts) not in (0, cell.remembers + 1) or isinstance(node.operand(0), GenericConst):
+    starts = _starts(node, cell)
+    if starts is None or isinstance(node.operand(0), GenericConst):
         return None
     w, r, bias = constants
     if bias is None:
         bias = relax.const(np.zeros((cell.directions, 2 * cell.gates * cell.hidden), FLOAT))
-    operands = (_entering(node, cell), *(_started(node, cell, each) for each in starts), w, r, bias)
+    operands = (_entering(node, cell), *starts, w, r, bias)
     stated = {"backwards": cell.direction == "reverse", "starts": bool(starts), "linear": linear}
     attributes = {key: int(stated[key]) for key in ATTRIBUTES}
     return node.emit(defined_call(name, operands, cell.shape, FLOAT, attributes, Arithmetic.FLOAT))
+
+
+def _starts(node: Node, cell: RecurrentCell) -> tuple[Any, ...] | None:
+    """The initial states, none where all are zeros; None where one is computed and another is not."""
+    names = ("initial_h", "initial_c")[: cell.remembers + 1]
+    if all(name not in cell.given or _zeros(node, name) for name in names):
+        return ()
+    zeros = relax.const(np.zeros((cell.directions, cell.batch, cell.hidden), FLOAT))
+    starts = tuple(_started(node, cell, name) if name in cell.given else zeros for name in names)
+    return starts if len({isinstance(each, GenericConst) for each in starts}) == 1 else None
 
 
 def _zeros(node: Node, name: str) -> bool:

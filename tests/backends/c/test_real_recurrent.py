@@ -33,26 +33,30 @@ Functions = list[Any]
 
 @frozen(kw_only=True, eq=False)
 class Layer:
-    """A layer of random weights: what enters, first states if there are any, and constants."""
+    """A layer of random weights: what enters, first states if there are any, and constants, which begin with
+    the first states where those are `stored`.
+    """
 
     name: str
     linear: bool
     backwards: bool
     given: tuple[Array, ...]
     constants: tuple[Array, ...]
+    stored: bool = False
 
     @property
     def shape(self) -> tuple[int, ...]:
-        directions, _, hidden = self.constants[1].shape
+        directions, _, hidden = self.constants[-2].shape
         steps, batch, _ = self.given[0].shape
         return (steps + 1 + (self.name == "lstm"), directions, batch, hidden)
 
     def model(self) -> Model:
-        names = ("xhc", "wrb")
-        inputs = [real(name, each.shape) for name, each in zip(names[0], self.given, strict=False)]
-        stored = zip(names[1], self.constants, strict=True)
-        constants = [constant(real(name, each.shape), each) for name, each in stored]
-        stated = {"linear": self.linear, "backwards": self.backwards, "starts": len(self.given) > 1}
+        inputs = [real(name, each.shape) for name, each in zip("xhc", self.given, strict=False)]
+        names = (*"hc"[: len(self.constants) - 3], *"wrb")
+        pairs = zip(names, self.constants, strict=True)
+        constants = [constant(real(name, each.shape), each) for name, each in pairs]
+        starts = self.stored or len(self.given) > 1
+        stated = {"linear": self.linear, "backwards": self.backwards, "starts": starts}
         words = {key: int(value) for key, value in stated.items()}
         out = real("out", self.shape)
         return one_operator("recurrent", "float", inputs, out, constants, operator=self.name, **words)
@@ -63,7 +67,9 @@ class Layer:
         return found
 
 
-def layer(name: str, number: int, *, linear: bool = False, starts: bool = False) -> Layer:
+def layer(
+    name: str, number: int, *, linear: bool = False, starts: bool = False, stored: bool = False
+) -> Layer:
     """A layer whose extents follow from a number."""
     draw = np.random.default_rng(number)
     steps, batch, inputs, hidden = ((4, 1, 7, 5), (3, 2, 16, 20), (5, 1, 3, 32), (2, 3, 70, 33))[number % 4]
@@ -78,8 +84,9 @@ def layer(name: str, number: int, *, linear: bool = False, starts: bool = False)
         name=name,
         linear=linear,
         backwards=number % 3 == 1,
-        given=(values(steps, batch, inputs), *states),
-        constants=(*weights, values(directions, 2 * rows)),
+        given=(values(steps, batch, inputs), *(() if stored else states)),
+        constants=(*(states if stored else ()), *weights, values(directions, 2 * rows)),
+        stored=stored,
     )
 
 
@@ -87,6 +94,9 @@ KINDS = (("lstm", False), ("gru", False), ("gru", True), ("rnn", False))
 LAYERS = [
     layer(name, number, linear=linear, starts=starts)
     for number, ((name, linear), starts) in enumerate(itertools.product(KINDS, (False, True, True)))
+] + [
+    layer(name, number, linear=linear, starts=True, stored=True)
+    for number, (name, linear) in enumerate(KINDS, start=12)
 ]
 
 

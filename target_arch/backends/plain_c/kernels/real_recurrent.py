@@ -17,6 +17,8 @@ _HEADER = "kernels/f32_recurrent.h"
 _GATES = {"lstm": 4, "gru": 3, "rnn": 1}
 _FUNCTIONS = {"lstm": 5, "gru": 3, "rnn": 1}
 """Functions of each element of a state, in a step."""
+_STARTS = ("states", "memories")
+"""What each direction begins with: inputs of the operator, or constants behind its weights."""
 
 
 @frozen(kw_only=True)
@@ -47,7 +49,7 @@ class _Sizes:
 
 def _sizes(operator: Operator, model: Model) -> _Sizes:
     steps, batch, inputs = model.tensors[operator.inputs[0]].shape
-    directions, _, hidden = model.tensors[operator.constants[1]].shape
+    directions, _, hidden = model.tensors[operator.constants[-2]].shape
     return _Sizes(
         name=str(operator.attributes[DEFINITION_NAME]),
         linear=bool(operator.attributes["linear"]),
@@ -65,7 +67,7 @@ def refusal(operator: Operator, model: Model, *, bounded: bool = True) -> str | 
     """
     if operator.kind is not OperatorKind.RECURRENT or operator.attributes.get(DEFINITION_NAME) not in _GATES:
         return f"no kernel for {operator.kind}"
-    w, r, _ = (model.tensors[name] for name in operator.constants)
+    *_, w, r, _ = (model.tensors[name] for name in operator.constants)
     sizes = _sizes(operator, model)
     packed = sum(_blocks(outputs) * depth for outputs, depth in sizes.layers) * 4 * sizes.directions
     if bounded and packed > w.bytes + r.bytes and not reals.within_growth(w, packed - w.bytes - r.bytes):
@@ -92,12 +94,14 @@ def work(operator: Operator, model: Model) -> Work:
 def made(operator: Operator, model: Model) -> Made:
     """The call of an operator that `refusal` accepts."""
     x, *starts, out = (model.tensors[name] for name in (*operator.inputs, operator.output))
-    sizes, names = _sizes(operator, model), ("states", "memories")[: len(starts)]
-    given = tuple(parameter(name, tensor) for name, tensor in zip(names, starts, strict=True))
+    sizes, packed = _sizes(operator, model), _packed(operator, model, _sizes(operator, model))
+    names = _STARTS[: len(starts) + len(packed) - len(reals.INSIDE)]
+    given = tuple(parameter(name, tensor) for name, tensor in zip(names, starts, strict=False))
+    stored = () if starts else names
     parameters = (
         parameter("x", x),
         *given,
-        *(Parameter(name=name, dtype="float32") for name in reals.INSIDE),
+        *(Parameter(name=name, dtype="float32") for name in (*reals.INSIDE, *stored)),
         parameter("out", out, written=True),
         Parameter(name="sums", dtype="float32", written=True),
     )
@@ -111,20 +115,21 @@ def made(operator: Operator, model: Model) -> Made:
     )
     return Made(
         function=function(sizes.name, parameters, lines, (_HEADER,)),
-        packed=_packed(operator, model, sizes),
+        packed=packed,
         scratch=(4 * sizes.sums,),
     )
 
 
 def _packed(operator: Operator, model: Model, sizes: _Sizes) -> tuple[Any, ...]:
-    """Weights and biases of all layers of each direction."""
-    arrays = (reals.array(model.tensors[name]) for name in operator.constants)
-    layers, biases = zip(*(_direction(sizes, *each) for each in zip(*arrays, strict=True)), strict=True)
+    """Weights and biases of all layers of each direction, and the first states that are stored."""
+    *starts, w, r, bias = (reals.array(model.tensors[name]) for name in operator.constants)
+    layers, biases = zip(*(_direction(sizes, *each) for each in zip(w, r, bias, strict=True)), strict=True)
     padded = [np.pad(bias, (0, -len(bias) % reals.BLOCK)) for each in biases for bias in each]
     weights = np.concatenate([reals.packed(rows).ravel() for each in layers for rows in each])
     return (
         reals.constant(operator, "packed", weights),
         reals.constant(operator, "biases", np.concatenate(padded)),
+        *(reals.constant(operator, name, start) for name, start in zip(_STARTS, starts, strict=False)),
     )
 
 

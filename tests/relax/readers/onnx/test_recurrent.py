@@ -56,11 +56,16 @@ def test_the_usual_form_is_a_named_operator(
         np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize(("start", "definition"), [("", "gru"), ("zeros", "gru"), ("ones", None)])
-def test_constant_states_are_none_or_loops(start: str, definition: str | None, tmp_path: Path) -> None:
-    """States of zeros are what an operator begins with; others are constants behind what enters."""
-    found = recurrent(save(layer("GRU", start, {}), tmp_path / "m.onnx"))
-    assert (found.attributes.get("operator"), found.inputs) == (definition, ("x",))
+@pytest.mark.parametrize(("start", "constants"), [("", 3), ("zeros", 3), ("ones", 5)])
+def test_constant_states_are_none_or_constants(start: str, constants: int, tmp_path: Path) -> None:
+    """States of zeros are what an operator begins with; others are constants before its weights."""
+    path = save(layer("LSTM", start, {}), tmp_path / "m.onnx")
+    found = recurrent(path)
+    assert (found.attributes["operator"], found.inputs, len(found.constants)) == ("lstm", ("x",), constants)
+    model, program = import_model(path)
+    frame = {"x": np.random.default_rng(4).normal(0, 1, (STEPS, 1, INPUTS)).astype(np.float32)}
+    for each, wanted in zip(evaluate(model, frame, program), onnx_reference(path, frame), strict=True):
+        np.testing.assert_allclose(each, wanted, rtol=1e-5, atol=1e-6)
 
 
 def recurrent(path: Path) -> Operator:
