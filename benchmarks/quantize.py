@@ -2,21 +2,26 @@
 
     python -m benchmarks.quantize trained     three nets, trained here: accuracy on frames not seen before
     python -m benchmarks.quantize recipes     the same nets in TFLite, beside the recipes of ai-edge-quantizer
+    python -m benchmarks.quantize budgets     the same nets within rising budgets: is one for less the better?
     python -m benchmarks.quantize exported    TFLite nets of `conformance/exported`: distances
 
 Nets are trained by PyTorch on one thread, from one seed, on data that is generated: shapes in noise, tones in
 noise, and pairs of pulses. Each is quantized within what the library's own int8 takes, within less than that,
 and within the middle between int8 and float. The first column of accuracies is on the frames that the
 quantizer had, the second on 20,000 others; there, too, is what `quantize_static` makes. Every recipe of
-ai-edge-quantizer is applied as it is, and then ours is asked for within its bytes of flash.
+ai-edge-quantizer is applied as it is, and then ours is asked for within its bytes of flash. Within budgets
+from the least bytes to those of the float model, each answer is compared with every one for less, frame by
+frame: `budgets` ends with 1 where one for less has more of the given right by over two standard errors.
 """
 
 import argparse
 import io
 import lzma
+import re
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +35,7 @@ from target_arch.quantize.data import LabelledFrames
 from target_arch.quantize.library import file_answer
 from target_arch.quantize.price import PriceList
 from target_arch.quantize.result import QuantizedToFit
-from target_arch.quantize.score import Answer, Judge
+from target_arch.quantize.score import Answer, Judge, Score
 from target_arch.quantize.tflite_file import tflite_quantizer
 from target_arch.registry.plug_ins import PlugIns
 from target_arch.relax.quiet import quiet
@@ -41,6 +46,7 @@ SOC = "mcu_m55"
 SEED = 3
 CLASSES = 8
 GIVEN, OTHERS = 256, 20_000
+BUDGETS = 12
 RECIPES = (
     "static_wi8_ai8",
     "static_wi8_ai16",
@@ -224,6 +230,51 @@ def run_trained(folder: Path) -> None:
             print_rows(name, within, result, lambda made, rest=rest: accuracy(made, rest, folder))
 
 
+def run_budgets(folder: Path) -> bool:
+    """Three nets, each within `BUDGETS` budgets of flash: whether no answer for less is the better one, but
+    for chance, on the given frames.
+    """
+    import torch
+
+    torch.manual_seed(SEED)
+    torch.set_num_threads(1)
+    drawn = np.random.default_rng(SEED + 1)
+    held = True
+    for name, (net, data) in nets().items():
+        content = trained(net, data)
+        inputs, labels = data(GIVEN, drawn)
+        rest = data(OTHERS, drawn)
+        np.savez(folder / "data.npz", x=inputs, labels=labels)
+        given, others = [], []
+        for budget in budgets(content, folder / "data.npz"):
+            result = quantize_model(content, SOC, folder / "data.npz", within=[f"flash={budget}B"])
+            frames = tuple((frame[None],) for frame in rest[0])
+            answered = right(frames, rest[1], file_answer(result.content, folder, ".onnx"))
+            given.append(result.chosen.score)
+            others.append(Score(distance=0.0, right=tuple(answered)))
+            taken = result.chosen.price.outcome.bytes["flash"]
+            print(
+                f"{name:8}{budget:8,} B: {taken:8,} B{given[-1].accuracy:9.2%} of the given"
+                f"{np.mean(answered):9.2%} of the others",
+                flush=True,
+            )
+        beaten = [sum(less.beats(more) for less, more in combinations(each, 2)) for each in (given, others)]
+        pairs = BUDGETS * (BUDGETS - 1) // 2
+        print(f"{name}: of {pairs} pairs the smaller is the better of {beaten[0]}, of the others {beaten[1]}")
+        held = held and not beaten[0]
+    return held
+
+
+def budgets(content: bytes, data: Path) -> list[int]:
+    """Bytes of flash from the least that hold to those of the float model, evenly apart."""
+    try:
+        quantize_model(content, SOC, data, within=["flash=1B"])
+    except DiagnosticError as error:
+        least = int(re.findall(r"flash=(\d+)B", str(error.diagnostics[0].hint))[0])
+    most = quantize_model(content, SOC, data).rows[0].price.outcome.bytes["flash"]
+    return [int(each) for each in np.linspace(least, most, BUDGETS)]
+
+
 def run_recipes(folder: Path) -> None:
     """Three nets as TFLite files: each recipe of the library, and ours within its bytes."""
     import torch
@@ -293,11 +344,16 @@ def run_exported(folder: Path) -> None:
 def main() -> int:
     """Run one of them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    runs = {"trained": run_trained, "recipes": run_recipes, "exported": run_exported}
+    runs: Mapping[str, Callable[[Path], bool | None]] = {
+        "trained": run_trained,
+        "recipes": run_recipes,
+        "budgets": run_budgets,
+        "exported": run_exported,
+    }
     parser.add_argument("what", choices=tuple(runs))
     with tempfile.TemporaryDirectory() as folder:
-        runs[parser.parse_args().what](Path(folder))
-    return 0
+        held = runs[parser.parse_args().what](Path(folder))
+    return int(held is False)
 
 
 if __name__ == "__main__":

@@ -3,9 +3,10 @@
 Normalizations go into the convolutions before them. Tests: `tests/quantize/test_pt2_file.py`.
 """
 
+import copy
 import io
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +42,9 @@ _WRITTEN = (1980, 1, 1, 0, 0, 0)
 
 @define(kw_only=True, eq=False)
 class Pt2Quantizer:
-    """A float program, with the frames that calibrate it whenever it is quantized. `groups` are the names of
-    the operators of each layer.
+    """A float program, with the frames that calibrate it. `groups` are the names of the operators of each
+    layer, `ranges` the states of observers that have seen all frames: calibration computes in floats, so that
+    a tensor's range is the same whatever else is quantized.
     """
 
     float_model: Path
@@ -52,6 +54,7 @@ class Pt2Quantizer:
     frames: Sequence[tuple[Any, ...]] = field(repr=False)
     library: str = "torchao"
     settings: tuple[str, ...] = _SETTINGS
+    ranges: dict[Hashable, Mapping[str, Any]] = field(factory=dict, init=False, repr=False)
 
     @property
     def recipes(self) -> Mapping[str, Precisions]:
@@ -67,10 +70,23 @@ class Pt2Quantizer:
             return self.float_model.read_bytes()
         with quiet(), torch.no_grad():
             prepared = prepare_pt2e(self.program.module(), _quantizer(self.groups, precisions, setting))
-            for frame in self.frames:
-                called(self.program, prepared, frame)
+            self._calibrate(prepared)
             program = torch.export.export(convert_pt2e(prepared), *self.program.example_inputs)
             return _content(program)
+
+    def _calibrate(self, prepared: Any) -> None:
+        """Give every observer its range: those of weights by one frame, those of activations by all frames,
+        unless all of these are known.
+        """
+        observers = _observers(prepared)
+        known = observers.keys() <= self.ranges.keys()
+        for frame in self.frames[:1] if known else self.frames:
+            called(self.program, prepared, frame)
+        for key, observer in observers.items():
+            if known:
+                observer.load_state_dict(self.ranges[key])
+            else:
+                self.ranges[key] = copy.deepcopy(observer.state_dict())
 
     def answer(self, content: bytes, folder: Path) -> Answer:
         """The outputs of a model, in floats; see `library.py`."""
@@ -152,6 +168,23 @@ def _quantizer(groups: Sequence[frozenset[str]], precisions: Precisions, setting
             return model
 
     return ByLayer()
+
+
+def _observers(prepared: Any) -> dict[Hashable, Any]:
+    """The observers of activations, each by what it observes, in this order, and how."""
+    from torchao.quantization.pt2e.observer import ObserverBase
+
+    observed: dict[str, list[str]] = {}
+    for node in prepared.graph.nodes:
+        observes = node.op == "call_module" and isinstance(prepared.get_submodule(node.target), ObserverBase)
+        if observes and node.args[0].op != "get_attr":
+            observed.setdefault(node.target, []).append(node.args[0].name)
+    observers: dict[Hashable, Any] = {}
+    for target, names in observed.items():
+        observer = prepared.get_submodule(target)
+        form = (type(observer).__name__, observer.dtype, observer.quant_min, observer.quant_max)
+        observers[*names, *form, observer.qscheme] = observer
+    return observers
 
 
 def _among(names: frozenset[str]) -> Callable[[Any], bool]:

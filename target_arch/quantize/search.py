@@ -94,6 +94,7 @@ class _Search:
     model: QuantizedModel
     judge: Judge
     folder: Path
+    candidates: dict[tuple[Precisions, str], _Candidate] = field(factory=dict)
     scores: dict[bytes, Score] = field(factory=dict)
     tried: dict[Precisions, _Candidate] = field(factory=dict)
     alone: dict[tuple[int, Precision], float] = field(factory=dict)
@@ -147,9 +148,13 @@ class _Search:
         raise refusal("no-precision-fits", self.request.model, said)
 
     def _candidate(self, precisions: Precisions, setting: str) -> _Candidate:
-        content = self.model.quantized(precisions, setting)
-        price = self.prices.of(content, self.model.float_model.suffix)
-        return _Candidate(precisions=precisions, setting=setting, content=content, price=price)
+        if (precisions, setting) not in self.candidates:
+            content = self.model.quantized(precisions, setting)
+            price = self.prices.of(content, self.model.float_model.suffix)
+            self.candidates[precisions, setting] = _Candidate(
+                precisions=precisions, setting=setting, content=content, price=price
+            )
+        return self.candidates[precisions, setting]
 
     def _score(self, content: bytes) -> Score:
         if content not in self.scores:
