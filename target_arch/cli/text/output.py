@@ -111,7 +111,7 @@ def note(text: str) -> None:
 
 
 @define
-class Progress:
+class ProgressLines:
     """Prints what is done at the moment to stderr, unless quiet output was requested: at once to a terminal;
     else, as to a log, a line after `every` seconds in which there was none.
     """
@@ -127,7 +127,7 @@ class Progress:
         message(f"target-arch: {text} …")
 
 
-progress = Progress(every=10.0, last=time.monotonic())
+progress = ProgressLines(every=10.0, last=time.monotonic())
 """Counts from when the program starts: a short command prints nothing to a file."""
 
 

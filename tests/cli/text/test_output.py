@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from target_arch.cli.text.output import QUIET, Progress, rendered
+from target_arch.cli.text.output import QUIET, ProgressLines, rendered
 from target_arch.diagnostics import refusal
 
 
@@ -30,7 +30,7 @@ def test_no_color_is_obeyed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_progress_is_seen_at_once_at_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", terminal := Terminal())
-    progress = Progress(every=10.0, last=time.monotonic())
+    progress = ProgressLines(every=10.0, last=time.monotonic())
     progress("layer 1")
     progress("layer 2")
     assert terminal.getvalue() == "target-arch: layer 1 …\ntarget-arch: layer 2 …\n"
@@ -38,7 +38,7 @@ def test_progress_is_seen_at_once_at_a_terminal(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_file_has_a_line_of_progress_after_some_silence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", file := io.StringIO())
-    progress = Progress(every=10.0, last=0.0)
+    progress = ProgressLines(every=10.0, last=0.0)
     for now, text in ((9.0, "layer 1"), (12.0, "layer 2"), (21.0, "layer 3"), (22.5, "layer 4")):
         monkeypatch.setattr(time, "monotonic", lambda now=now: now)
         progress(text)
