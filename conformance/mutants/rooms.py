@@ -52,6 +52,7 @@ ROOMS = {
             "tests/stages/check/test_messages.py",
             "tests/stages/check/test_waiting.py",
             "tests/stages/check/meaning/test_ends.py",
+            "tests/stages/check/meaning/test_judged.py",
             "tests/stages/check/meaning/test_model.py",
             "tests/stages/check/meaning/test_numbers.py",
             "tests/stages/check/meaning/test_second_of_two.py",
