@@ -93,8 +93,8 @@ def test_without_an_operating_system(needs_tool: Tool, tmp_path: Path) -> None:
         cost = run + (len(model.steps) + 1) * TURN
         times = TaskTimes(
             cost=cost, last=0, longest=step + TURN, longest_step=0, loss=0, losses=(), flights={}, flown={},
-            tails={}, hosted=cost, hosted_steps=(step + TURN,) * len(model.steps), pauses=0, where="",
-            busy=cost,
+            counts={}, tails={}, hosted=cost, hosted_steps=(step + TURN,) * len(model.steps), pauses=0,
+            where="", busy=cost,
         )  # fmt: skip
         tasks.append(TimedTask(name=model.name, timing=timing, steps=(TaskWork(takes=1),) * 2))
         measured.append(times)

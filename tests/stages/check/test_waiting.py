@@ -57,7 +57,7 @@ def test_who_does_not_wait_is_found() -> None:
 
 
 def test_copies_at_once_are_of_models_that_nobody_waits_for_both() -> None:
-    first, second = task("a", 3, "npu", "dma"), task("b", 2, "dsp", "dma")
+    first, second = task("a", 3, "", "npu", "dma"), task("b", 2, "", "dsp", "dma")
     third = task("c", 1, "npu", "dsp", "dma")
     tasks = [evolve(each, channels=frozenset({"dma"})) for each in (first, second, third)]
     check_waits(tasks[:2], [set(), set()])
@@ -67,11 +67,11 @@ def test_copies_at_once_are_of_models_that_nobody_waits_for_both() -> None:
     assert str(caught.value) == (
         "model b: error: does not wait for `a`, and both copy on `dma`, and are in the group of `c` [no-wait]"
     )
-    with pytest.raises(CheckError) as caught:
-        check_waits([first, tasks[1]], [set(), set()])
-    assert (
-        str(caught.value) == "model b: error: does not wait for `a`, and both take steps on `dma` [no-wait]"
-    )
+    for pair in ([first, tasks[1]], [tasks[0], second]):
+        with pytest.raises(CheckError) as caught:
+            check_waits(pair, [set(), set()])
+        expected = "model b: error: does not wait for `a`, and both take steps on `dma` [no-wait]"
+        assert str(caught.value) == expected
 
 
 def test_a_response_that_a_simulation_contradicts_is_found() -> None:
