@@ -131,11 +131,16 @@ def findings() -> list[Finding]:
         write_bundle(
             compile_model(CompileRequest(model_path=EXAMPLE, soc=read_soc("zynq_edge"))).bundle, bundle
         )
-        generated = sorted(str(path.relative_to(bundle)) for path in bundle.glob("src/*.c"))
-        own_programs = ("selftest.c", "runner.c")  # for the computer: they print
-        library = [path for path in generated if not path.endswith(own_programs)]
-        found |= set(_checked(bundle, library, "runtime"))
+        found |= findings_of(bundle)
     return sorted(found)
+
+
+def findings_of(bundle: Path) -> set[Finding]:
+    """Every finding in the C of a bundle, with what it includes. RuntimeError where a file was not read."""
+    generated = sorted(str(path.relative_to(bundle)) for path in bundle.glob("src/*.c"))
+    own_programs = ("selftest.c", "runner.c")  # for the computer: they print
+    library = [path for path in generated if not path.endswith(own_programs)]
+    return set(_checked(bundle, library, "runtime"))
 
 
 def _checked(folder: Path, sources: Iterable[str], include: str) -> Iterator[Finding]:

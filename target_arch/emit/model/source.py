@@ -230,7 +230,7 @@ def _accessors(member: Member) -> _Functions:
 def _text(inputs: EmitInputs, source: _Source) -> str:
     out = Emitter()
     out.line(f"/* The functions of {source.stem}.h{source.about}. */")
-    if any(line.startswith("mem") for lines in source.functions.values() for line in lines):
+    if any(line.startswith("(void)mem") for lines in source.functions.values() for line in lines):
         out.lines(("#include <string.h>", ""))
     out.line(f"#include <{inputs.soc.name}_soc.h>")
     out.line(f"#include <{source.stem}.h>")

@@ -25,10 +25,10 @@ def reset_body(member: Member, arenas: Arenas) -> tuple[str, ...]:
         size = buffers[state.now].bytes
         there = _pointer(member, arenas, buffers[state.now])
         if state.initial is None:
-            lines.append(f"memset({there}, 0, {size}u);")
+            lines.append(f"(void)memset({there}, 0, {size}u);")
         else:
             source = _pointer(member, arenas, buffers[state.initial])
-            lines += [f"memcpy({there},", f"       {source}, {size}u);"]
+            lines += [f"(void)memcpy({there},", f"             {source}, {size}u);"]
     return tuple(lines)
 
 

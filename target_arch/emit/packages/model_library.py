@@ -125,11 +125,11 @@ class _Entry:
     def _copied(self) -> list[str]:
         """The run between copies to the arenas and from there."""
         return [
-            *self._copy("input", "memcpy({function}(), inputs->{name}, {bytes}u);"),
+            *self._copy("input", "(void)memcpy({function}(), inputs->{name}, {bytes}u);"),
             f"status = {self._carried.stem}_run();",
             "if (status != TA_OK)",
             "    return (int32_t)status;",
-            *self._copy("output", "memcpy(outputs->{name}, {function}(), {bytes}u);"),
+            *self._copy("output", "(void)memcpy(outputs->{name}, {function}(), {bytes}u);"),
             "return 0;",
         ]
 

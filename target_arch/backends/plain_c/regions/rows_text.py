@@ -93,7 +93,7 @@ class RowsText:
             f"ta_rows_least({own}.done, gone * {over.line_bytes} / {row});"
         )
         yield (
-            f"memcpy({self._out()} + placed * {row}, ta_rows_at(&{own}, placed), "
+            f"(void)memcpy({self._out()} + placed * {row}, ta_rows_at(&{own}, placed), "
             f"(size_t)((until - placed) * {row}));"
         )
         yield "placed = until;"
