@@ -101,12 +101,28 @@ def transposed_convolution(
 
 def fully_connected(site: TFLiteOperator, weight: TFLiteOperand, options: Any) -> Any:
     """FULLY_CONNECTED on tensors of any rank: every row has a grid of its own."""
+    if site.x.value is not None:
+        return _dense_of_constants(site, weight, options)
     attributes: dict[str, Attribute] = {
         "in_features": weight.shape[1],
         "symmetric": not options.AsymmetricQuantizeInputs(),
     }
     activation = int(options.FusedActivationFunction())
     return _stated(site, OperatorKind.DENSE, (weight, weight.constant, 0), activation, attributes)
+
+
+def _dense_of_constants(site: TFLiteOperator, weight: TFLiteOperand, options: Any) -> Any:
+    """The same of a constant, as the first state of a loop is; a kind has an operand that is computed."""
+    count = math.prod(site.x.shape) // weight.shape[1]
+    made = rows(site, site.x.expr, (count, weight.shape[1]), symmetric=not options.AsymmetricQuantizeInputs())
+    layer = dynamic_range.SumOfProducts(
+        name=site.operator.lower(),
+        shape=(count, weight.shape[0]),
+        terms=weight.shape[1:],
+        product=dynamic_range.dense_product,
+        ends=bounds(int(options.FusedActivationFunction())),
+    )
+    return relax.op.reshape(_weighted(site, weight, layer, made), site.out.shape)
 
 
 def batch_matmul(site: TFLiteOperator, weight: TFLiteOperand, options: Any) -> Any:

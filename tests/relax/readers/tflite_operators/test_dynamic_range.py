@@ -35,6 +35,17 @@ class Layers:
         layer = ("FULLY_CONNECTED", ("FullyConnectedOptions", options), 12)
         self.add(layer, shape, (outputs, shape[-1]), (*shape[:-1], outputs), 0 if several else None)
 
+    def dense_of_constant(self, shape: tuple[int, int], outputs: int, *, asymmetric: bool) -> None:
+        """FULLY_CONNECTED of a constant, as the first state of a loop is, added to an input."""
+        draw, file, out = self._random, self.file, (shape[0], outputs)
+        x = file.tensor(shape, "float32", data=draw.normal(0, 1, shape))
+        operands = [x, self._stored((outputs, shape[1])), self._bias(outputs)]
+        product = file.tensor(out, "float32")
+        options = {"asymmetricQuantizeInputs": asymmetric, "fusedActivationFunction": 1}
+        file.operator("FULLY_CONNECTED", operands, [product], ("FullyConnectedOptions", options), 12)
+        table = ("AddOptions", {"fusedActivationFunction": 0})
+        file.operator("ADD", [product, file.input(out, "float32")], [file.output(out, "float32")], table)
+
     def conv(self, *, several: bool, stride: int) -> None:
         """CONV_2D with 3x2 kernels."""
         layer = ("CONV_2D", ("Conv2DOptions", {**STEPS, "strideW": 1, "strideH": stride}), 5)
@@ -183,6 +194,8 @@ def test_layers_are_as_litert_computes_them(tmp_path: Path, needs_tool: Callable
     layers.dense((3, 37), 11, several=False, asymmetric=False)
     layers.dense((2, 2, 9), 5, several=False, asymmetric=True)
     layers.dense((3, 20), 4, several=True, asymmetric=True)
+    layers.dense_of_constant((2, 13), 5, asymmetric=False)
+    layers.dense_of_constant((3, 8), 4, asymmetric=True)
     layers.conv(several=False, stride=1)
     layers.conv(several=True, stride=2)
     layers.depthwise(1)
