@@ -27,7 +27,7 @@ static float images[IMAGES][M0_INPUT_IMAGE_ELEMENTS], right[IMAGES][M0_OUTPUT_LO
 static m0_io held[TASKS];
 static ta_status answered[TASKS];
 static ta_status again; /* the answer to what the hook lends beside */
-static uint32_t ended[TASKS], wrong;
+static uint32_t ended[TASKS], wrong, corrupt;
 static enum fault fault;
 
 static void *aligned(size_t alignment, size_t bytes)
@@ -88,6 +88,7 @@ static void end(void *context, uint32_t task, const ta_job *job)
     (void)context;
     answered[task] = job->status;
     ended[task]++;
+    corrupt += job->status == TA_ERROR_CORRUPT;
     if (job->status == TA_OK && memcmp(held[task].output_logits, right[job->number % IMAGES], bytes) != 0)
         wrong++;
     drop(&held[task]);
@@ -99,7 +100,7 @@ static int go_on(uint32_t jobs, int (*spoil)(void))
     const ta_workload_hooks hooks = {begin, end, NULL};
     uint32_t sleep_us;
     memset(ended, 0, sizeof ended);
-    wrong = 0;
+    wrong = corrupt = 0;
     again = TA_OK;
     CHECK(bundle_workload_start(&hooks) == TA_OK);
     while (ended[0] < jobs || ended[1] < jobs) {
@@ -164,7 +165,7 @@ static int changed(void)
 {
     fault = NOTHING;
     CHECK(go_on(1, change));
-    CHECK(answered[0] == TA_ERROR_CORRUPT && answered[1] == TA_OK);
+    CHECK(corrupt == 1 && answered[1] == TA_OK); /* later jobs are right */
     return 1;
 }
 

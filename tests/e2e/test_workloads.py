@@ -187,7 +187,7 @@ def check_program(source: Path, made: ModelsCompilation, cc: str, folder: Path, 
 @pytest.mark.parametrize("schedule", [Schedule.PRIORITIES, Schedule.TABLE])
 def test_memory_of_the_caller(schedule: Schedule, needs_tool: Tool, tmp_path: Path) -> None:
     """Nothing is copied, what is lent wrongly has a status, and all of it is given back."""
-    made = compiled(*digits(2, 1), io=IoOwner.CALLER, schedule=schedule)
+    made = compiled(*digits(2, 1, period=20), io=IoOwner.CALLER, schedule=schedule)
     lent = [pool for pool in made.pools.pools if pool.pool.caller]
     assert all(pool.bytes >= sum(pool.peaks) for pool in lent)
     assert len(lent) == 2
