@@ -19,6 +19,7 @@ from random import Random
 from attrs import evolve
 
 from conformance.tasks import (
+    beyond,
     broken,
     late_with_less,
     random_steps,
@@ -57,21 +58,22 @@ def main() -> int:
 
 
 def _compared(kind: str, random_set: Callable[[Random], list[TimedTask]], seeds: range, tries: int) -> int:
-    """The number of accepted sets in which a job was late."""
+    """The number of accepted sets in which a job was late, or beyond its worst response."""
     accepted = unbroken = both = missed = together = 0
     for seed in seeds:
         random = Random(seed)
         tasks = random_set(random)
         answer = chosen(tasks)
-        good, bad = answer.schedulable, broken(tasks, answer, random, tries)
+        good = answer.schedulable
+        bad = (beyond if good else broken)(tasks, answer, random, tries)
         accepted += good
         unbroken += not bad
         both += good and not bad
         together += good and answer.load > 1
         if good and (bad or late_with_less(tasks, answer, random)):
-            print(f"{kind}, seed {seed}: accepted, and a job is late", flush=True)
+            print(f"{kind}, seed {seed}: accepted, and a job is late or beyond its bound", flush=True)
             missed += 1
-    print(f"{kind}: {len(seeds):,} sets, {accepted:,} accepted, {missed} of them late")
+    print(f"{kind}: {len(seeds):,} sets, {accepted:,} accepted, {missed} of them late or beyond bounds")
     print(f"{together} of these would be too much in turn")
     share = f"{both / unbroken:.1%}" if unbroken else "none"
     print(

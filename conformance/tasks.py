@@ -13,7 +13,7 @@ from attrs import evolve
 
 from target_arch.plan.workloads.answers import Analysis
 from target_arch.plan.workloads.tasks import TaskStep, TaskWait, TaskWork, TimedTask
-from target_arch.plan.workloads.workload import Timing
+from target_arch.plan.workloads.workload import Overload, Timing
 from target_arch.stages.workloads.alone import JobClock
 from target_arch.stages.workloads.simulation import Release, periodic, simulated
 from target_arch.stages.workloads.waiting import group_of
@@ -84,7 +84,8 @@ def _tasks(
     for number, (deadline, period, cost) in enumerate(sorted(drafts)):
         priority = tasks[-1].timing.priority if tasks and random.random() < 0.1 else count - number
         jitter = int(random.choice((0, 0, 0.05, 0.1)) * period)
-        timing = Timing(period=period, deadline=deadline, jitter=jitter, priority=priority)
+        overload = Overload.QUEUE if deadline > period else Overload.SKIP  # as workload files must have it
+        timing = Timing(period=period, deadline=deadline, jitter=jitter, priority=priority, overload=overload)
         tasks.append(
             TimedTask(name=f"task{number}", timing=timing, steps=random_steps(random, cost, lines(), hosted))
         )
@@ -116,8 +117,26 @@ def broken(tasks: Sequence[TimedTask], answer: Analysis, random: Random, tries: 
     """Whether a job was late in the simulation with worst times."""
     return any(
         simulated(tasks, releases, answer.waits, until_late=True).late
-        for releases in (*phasings(tasks, answer, random), *(_random(tasks, random) for _ in range(tries)))
+        for releases in _tried(tasks, answer, random, tries)
     )
+
+
+def beyond(tasks: Sequence[TimedTask], answer: Analysis, random: Random, tries: int) -> bool:
+    """Whether a job of an accepted set took longer than the worst response of its task in the simulation with
+    worst times, which is stricter than its deadline.
+    """
+    return any(
+        job.end is None or job.end - job.due > (answer.responses[job.task].worst or 0)
+        for releases in _tried(tasks, answer, random, tries)
+        for job in simulated(tasks, releases, answer.waits).jobs
+    )
+
+
+def _tried(
+    tasks: Sequence[TimedTask], answer: Analysis, random: Random, tries: int
+) -> Iterator[list[list[Release]]]:
+    yield from phasings(tasks, answer, random)
+    yield from (_random(tasks, random) for _ in range(tries))
 
 
 def late_with_less(tasks: Sequence[TimedTask], answer: Analysis, random: Random) -> bool:
