@@ -18,6 +18,7 @@ from target_arch.cli.text.output import (
     flush,
     json_data,
     message,
+    progress,
     rendered,
 )
 from target_arch.diagnostics import DiagnosticError, name_hint, refusal
@@ -84,6 +85,7 @@ def _run(
     if options.quiet:
         os.environ[QUIET] = "1"
     options.backend_options = getattr(options, "backend_options", [])
+    progress.begin()
     code = command.function()(options)
     flush()
     return code

@@ -117,7 +117,11 @@ class ProgressLines:
     """
 
     every: float
-    last: float
+    last: float = 0.0
+
+    def begin(self) -> None:
+        """A command begins: a short one prints nothing to a file."""
+        self.last = time.monotonic()
 
     def __call__(self, text: str) -> None:
         now = time.monotonic()
@@ -127,8 +131,8 @@ class ProgressLines:
         message(f"target-arch: {text} …")
 
 
-progress = ProgressLines(every=10.0, last=time.monotonic())
-"""Counts from when the program starts: a short command prints nothing to a file."""
+progress = ProgressLines(every=10.0)
+"""Of the command that runs."""
 
 
 def rendered(error: DiagnosticError) -> str:

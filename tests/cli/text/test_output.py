@@ -30,7 +30,7 @@ def test_no_color_is_obeyed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_progress_is_seen_at_once_at_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", terminal := Terminal())
-    progress = ProgressLines(every=10.0, last=time.monotonic())
+    progress = ProgressLines(every=10.0)
     progress("layer 1")
     progress("layer 2")
     assert terminal.getvalue() == "target-arch: layer 1 …\ntarget-arch: layer 2 …\n"
@@ -38,12 +38,14 @@ def test_progress_is_seen_at_once_at_a_terminal(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_file_has_a_line_of_progress_after_some_silence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", file := io.StringIO())
-    progress = ProgressLines(every=10.0, last=0.0)
-    for now, text in ((9.0, "layer 1"), (12.0, "layer 2"), (21.0, "layer 3"), (22.5, "layer 4")):
+    monkeypatch.setattr(time, "monotonic", lambda: 100.0)
+    progress = ProgressLines(every=10.0)
+    progress.begin()
+    for now, text in ((109.0, "layer 1"), (112.0, "layer 2"), (121.0, "layer 3"), (122.5, "layer 4")):
         monkeypatch.setattr(time, "monotonic", lambda now=now: now)
         progress(text)
     assert file.getvalue() == "target-arch: layer 2 …\ntarget-arch: layer 4 …\n"
     monkeypatch.setenv(QUIET, "1")
-    monkeypatch.setattr(time, "monotonic", lambda: 100.0)
+    monkeypatch.setattr(time, "monotonic", lambda: 200.0)
     progress("layer 5")
     assert "layer 5" not in file.getvalue()
