@@ -67,7 +67,7 @@ def firmware_of(core: str, folder: Path) -> FirmwareImage:
         ("hexagon", "asan+ubsan"),
         pytest.param("hexagon", "tsan", marks=pytest.mark.long),
         ("riscv64", "plain"),
-        ("aarch64", "plain"),
+        pytest.param("aarch64", "plain", marks=pytest.mark.long),
     ],
 )
 def test_port_conforms(

@@ -184,7 +184,7 @@ def test_recurrent_layers_that_begin_with_constants(stated: bool, tmp_path: Path
     assert difference(last, tmp_path / "m.pt2", torch.randn(6, 5, 3), parts=layers) < 1e-6
     model, _ = import_model(tmp_path / "m.pt2")
     cells = [each for each in model.operators if each.kind is OperatorKind.RECURRENT]
-    assert [each.attributes.get("operator") for each in cells] == [None if stated else "gru"] * 2
+    assert [each.attributes.get("operator") for each in cells] == ["gru"] * 2
 
 
 def test_an_lstm_with_projections_is_taken_apart(tmp_path: Path) -> None:
