@@ -53,6 +53,7 @@ def test_every_call_of_the_host_is_timed(on_host: CalibrationReport) -> None:
     require_described("calibrate", on_host.to_json())
 
 
+@pytest.mark.slow
 def test_the_cost_file_reads_back(on_host: CalibrationReport) -> None:
     read = parse_costs(on_host.cost_file, "c.json", SOC)
     assert read.measured.keys() == on_host.costs.measured.keys()

@@ -91,6 +91,7 @@ def run(
     return [Counts(*map(int, line.split()[1:])) for line in done.stdout.splitlines()]
 
 
+@pytest.mark.slow
 def test_priorities(needs_tool: Tool, tmp_path: Path) -> None:
     found = run(compiled(*digits(3, 2, 1)), needs_tool("cc"), tmp_path, 1.0)
     for each in found:
@@ -211,6 +212,7 @@ def test_models_are_placed_for_each_other() -> None:
         assert response.worst < before.worst
 
 
+@pytest.mark.slow
 def test_who_cannot_preempt_shares_memory() -> None:
     sram, alone = Arena("sram"), compiled(*digits(1, 1)).pools.pool(Arena("sram"))
     apart = compiled(*digits(2, 1)).pools
@@ -289,6 +291,7 @@ def test_long_steps_become_slices(needs_tool: Tool, tmp_path: Path) -> None:
     check_jobs_are_counted(*run(made, needs_tool("cc"), tmp_path, 1.0))
 
 
+@pytest.mark.slow
 def test_steps_that_stay_too_long_are_refused() -> None:
     models = digits(2, 1)
     with pytest.raises(DiagnosticError) as caught:
