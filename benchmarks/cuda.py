@@ -12,14 +12,13 @@ the shortest time that one took; the last two columns are the same for a frame, 
 
 import argparse
 import tempfile
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from attrs import evolve
 
 from benchmarks.latency import difference
-from benchmarks.two_cores_frames import SHARED, in_flight, seconds, succeeds
+from benchmarks.two_cores_frames import SHARED, in_flight, runs_of, shortest
 from target_arch import calibrate_costs
 from target_arch.pipeline import CompileRequest, compile_model
 from target_arch.plan.objective import Objective
@@ -28,8 +27,6 @@ from target_arch.run import reference_for
 from target_arch.soc import read_soc
 from target_arch.soc.costs import Costs
 
-_SLICE = 0.1
-"""Seconds of a measurement: as many runs as fit."""
 _HEADER = ("model", "outputs", "assumed us", "predicted", "run", "frames", "predicted", "frame")
 
 
@@ -40,14 +37,8 @@ def row(request: CompileRequest, costs: Costs, rounds: int, folder: Path) -> lis
     assumed = compile_model(evolve(request, objective=Objective.LATENCY, frames=1)).makespan
     plan, program, library = in_flight(evolve(request, costs=costs), frame, folder)
     outputs = difference(program.outputs(), reference.answer(frame)[0])
-    began = time.perf_counter()
-    succeeds(library.timer_once())
-    runs = max(2, int(_SLICE / (time.perf_counter() - began)))
-    run = frames = float("inf")
-    for _ in range(rounds):
-        run = min(run, seconds(lambda: [succeeds(library.timer_once()) for _ in range(runs)], runs))
-        frames = min(frames, seconds(lambda: succeeds(library.frames_once(runs)), runs))
-    times = [f"{each * 1e6:,.0f}" for each in (assumed, plan.alone, run, plan.period, frames)]
+    best = shortest(library, runs_of(library), rounds)
+    times = [f"{each * 1e6:,.0f}" for each in (assumed, plan.alone, best["run"], plan.period, best["frame"])]
     return [request.model_path.stem, outputs, *times[:3], str(plan.frames), *times[3:]]
 
 

@@ -20,7 +20,7 @@ import lzma
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -203,8 +203,8 @@ def print_rows(name: str, within: str, result: QuantizedToFit, others: Callable[
         )
 
 
-def run_trained(folder: Path) -> None:
-    """Three nets, each within three budgets."""
+def prepared() -> Iterator[tuple[str, Any, bytes, Data, Data]]:
+    """Each net by its name, trained, and as an ONNX model, with the frames that are given and the others."""
     import torch
 
     torch.manual_seed(SEED)
@@ -212,8 +212,12 @@ def run_trained(folder: Path) -> None:
     drawn = np.random.default_rng(SEED + 1)
     for name, (net, data) in nets().items():
         content = trained(net, data)
-        inputs, labels = data(GIVEN, drawn)
-        rest = data(OTHERS, drawn)
+        yield name, net, content, data(GIVEN, drawn), data(OTHERS, drawn)
+
+
+def run_trained(folder: Path) -> None:
+    """Three nets, each within three budgets."""
+    for name, _, content, (inputs, labels), rest in prepared():
         np.savez(folder / "data.npz", x=inputs, labels=labels)
         print(f"{name}: float, {accuracy(content, rest, folder):.2%} of the others")
         for method in ("MinMax", "Percentile", "Entropy"):
@@ -234,21 +238,13 @@ def run_budgets(folder: Path) -> bool:
     """Three nets, each within `BUDGETS` budgets of flash: whether no answer for less is the better one, but
     for chance, on the given frames.
     """
-    import torch
-
-    torch.manual_seed(SEED)
-    torch.set_num_threads(1)
-    drawn = np.random.default_rng(SEED + 1)
     held = True
-    for name, (net, data) in nets().items():
-        content = trained(net, data)
-        inputs, labels = data(GIVEN, drawn)
-        rest = data(OTHERS, drawn)
+    for name, _, content, (inputs, labels), rest in prepared():
         np.savez(folder / "data.npz", x=inputs, labels=labels)
+        frames = tuple((frame[None],) for frame in rest[0])
         given, others = [], []
         for budget in budgets(content, folder / "data.npz"):
             result = quantize_model(content, SOC, folder / "data.npz", within=[f"flash={budget}B"])
-            frames = tuple((frame[None],) for frame in rest[0])
             answered = right(frames, rest[1], file_answer(result.content, folder, ".onnx"))
             given.append(result.chosen.score)
             others.append(Score(distance=0.0, right=tuple(answered)))
@@ -277,14 +273,7 @@ def budgets(content: bytes, data: Path) -> list[int]:
 
 def run_recipes(folder: Path) -> None:
     """Three nets as TFLite files: each recipe of the library, and ours within its bytes."""
-    import torch
-
-    torch.manual_seed(SEED)
-    torch.set_num_threads(1)
-    drawn = np.random.default_rng(SEED + 1)
-    for name, (net, data) in nets().items():
-        trained(net, data)
-        (inputs, labels), (others, theirs) = data(GIVEN, drawn), data(OTHERS, drawn)
+    for name, net, _, (inputs, labels), (others, theirs) in prepared():
         frames = tuple((frame[None],) for frame in channels_last(others))
         np.savez(folder / "data.npz", **{INPUT: channels_last(inputs), "labels": labels})
         given = LabelledFrames(frames=tuple((frame[None],) for frame in channels_last(inputs)))

@@ -16,8 +16,9 @@ import ctypes
 import os
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from benchmarks.latency import ours
 from benchmarks.peers import NATIVE
@@ -67,19 +68,9 @@ def row(model: Path, rounds: int, folder: Path) -> list[str]:
     built(model, 1, frame, folder / "one")
     plan, _, library = in_flight(on_two_cores(model), frame, folder / "two")
     predicted = plan.alone / plan.period
-    began = time.perf_counter()
-    succeeds(library.timer_once())
-    runs = max(2, int(_SLICE / (time.perf_counter() - began)))
+    runs = runs_of(library)
     beside = Beside(next((folder / "one").glob("*.so")))
-    kinds: dict[str, Callable[[], float]] = {
-        "run": lambda: seconds(lambda: [succeeds(library.timer_once()) for _ in range(runs)], runs),
-        "frame": lambda: seconds(lambda: succeeds(library.frames_once(runs)), runs),
-        "both": lambda: beside.seconds(runs, both=True),
-    }
-    best = dict.fromkeys(kinds, float("inf"))
-    for _ in range(rounds):
-        for name, timed in kinds.items():
-            best[name] = min(best[name], timed())
+    best = shortest(library, runs, rounds, {"both": lambda: beside.seconds(runs, both=True)})
     beside.close()
     faster = best["run"] / best["frame"]
     ratios = (predicted, faster, faster / predicted, best["both"] / 2 / best["frame"])
@@ -115,12 +106,36 @@ def on_two_cores(model: Path) -> CompileRequest:
     )
 
 
-def succeeds(status: int) -> None:
+def runs_of(library: ctypes.CDLL) -> int:
+    """How many runs a measurement has."""
+    return max(2, int(_SLICE / _seconds(lambda: _succeeds(library.timer_once()), 1)))
+
+
+def shortest(
+    library: ctypes.CDLL,
+    runs: int,
+    rounds: int,
+    others: Mapping[str, Callable[[], float]] = MappingProxyType({}),
+) -> dict[str, float]:
+    """The shortest time of a `run` in turn, of a `frame` in flight, and of others that are timed by turns."""
+    kinds: dict[str, Callable[[], float]] = {
+        "run": lambda: _seconds(lambda: [_succeeds(library.timer_once()) for _ in range(runs)], runs),
+        "frame": lambda: _seconds(lambda: _succeeds(library.frames_once(runs)), runs),
+        **others,
+    }
+    best = dict.fromkeys(kinds, float("inf"))
+    for _ in range(rounds):
+        for name, timed in kinds.items():
+            best[name] = min(best[name], timed())
+    return best
+
+
+def _succeeds(status: int) -> None:
     if status:
         raise SystemExit(f"a run ended with status {status}")
 
 
-def seconds(work: Callable[[], object], runs: int) -> float:
+def _seconds(work: Callable[[], object], runs: int) -> float:
     """Wall time of one of so many runs or frames."""
     began = time.perf_counter()
     work()

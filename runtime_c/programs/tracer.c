@@ -1,6 +1,6 @@
 /* Runs the one model of a bundle step by step on a port of this computer, and shows the tensors on the way where that
- * is the host port. It is no part of the bundle. Each step is a run of its own of the same tables, so nothing overlaps: its time is its own, and the bytes that
- * it leaves can be read, and replaced, before the next one begins.
+ * is the host port. It is no part of the bundle. Each step is a run of its own of the same tables, so nothing overlaps:
+ * its time is its own, and the bytes that it leaves can be read, and replaced, before the next one begins.
  *
  * Arguments: the number of frames, then --replace or nothing. Standard input has the inputs of a frame, then, with
  * --replace, the bytes that replace those of probes that are `replaced`, in the order of the probes. Standard output

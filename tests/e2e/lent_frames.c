@@ -8,6 +8,7 @@
 #include <digits_int8.h>
 #include <zynq_edge_soc.h>
 
+#include "lent_memory.h"
 #include "ports/host/host.h"
 
 enum { FRAMES = 200, IMAGES = 16, SETS = 16 };
@@ -24,15 +25,6 @@ static digits_int8_io held[SETS];
             return 0; \
         } \
     } while (0)
-
-static void *aligned(size_t alignment, size_t bytes)
-{
-    void *memory = NULL;
-    if (posix_memalign(&memory, alignment < sizeof memory ? sizeof memory : alignment, bytes) != 0)
-        abort();
-    memset(memory, 0x5a, bytes);
-    return memory;
-}
 
 /* Memory for a frame, with its image. */
 static digits_int8_io *take(uint32_t number)

@@ -8,6 +8,7 @@
 #include <bundle.h>
 #include <zynq_edge_soc.h>
 
+#include "lent_memory.h"
 #include "ports/host/host.h"
 
 #define CHECK(condition)                                   \
@@ -29,15 +30,6 @@ static ta_status answered[TASKS];
 static ta_status again; /* the answer to what the hook lends beside */
 static uint32_t ended[TASKS], wrong, corrupt;
 static enum fault fault;
-
-static void *aligned(size_t alignment, size_t bytes)
-{
-    void *memory = NULL;
-    if (posix_memalign(&memory, alignment < sizeof memory ? sizeof memory : alignment, bytes) != 0)
-        abort();
-    memset(memory, 0x5a, bytes);
-    return memory;
-}
 
 static void take(m0_io *io, uint32_t number)
 {

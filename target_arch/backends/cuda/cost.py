@@ -11,7 +11,6 @@ from target_arch.backend.contract import Backend, Question, WorkPart
 from target_arch.backends.cuda.support import LAUNCH, RATE, TURN
 from target_arch.backends.plain_c.cost import work
 from target_arch.plan.operators.facts import Structure
-from target_arch.plan.operators.kinds import facts_of
 from target_arch.plan.windows import windows_of
 
 CLOCK = 1e9
@@ -32,7 +31,7 @@ def parts(question: Question, backend: Backend) -> dict[str, WorkPart]:
     dtype = model.tensors[operator.output].dtype
     counts = {
         "launch": (1.0, float(question.option(backend, LAUNCH.name)) * 1e-6),
-        f"turn, {facts_of(operator.kind).structure.name.lower()} of {dtype}": (
+        f"turn, {operator.facts.structure.name.lower()} of {dtype}": (
             float(_turns(question)), float(question.option(backend, TURN.name)) * 1e-9,
         ),
         f"work of {dtype}": (
@@ -47,7 +46,7 @@ def parts(question: Question, backend: Backend) -> dict[str, WorkPart]:
 def _turns(question: Question) -> int:
     """How many products, or elements of a window or row, a thread takes one after the other."""
     operator, model = question.operator, question.model
-    structure = facts_of(operator.kind).structure
+    structure = operator.facts.structure
     if structure in _ROWS:
         return model.tensors[operator.output].shape[-1]
     found = windows_of(operator, model) if structure is Structure.POOL else None

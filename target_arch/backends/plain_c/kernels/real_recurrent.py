@@ -94,7 +94,8 @@ def work(operator: Operator, model: Model) -> Work:
 def made(operator: Operator, model: Model) -> Made:
     """The call of an operator that `refusal` accepts."""
     x, *starts, out = (model.tensors[name] for name in (*operator.inputs, operator.output))
-    sizes, packed = _sizes(operator, model), _packed(operator, model, _sizes(operator, model))
+    sizes = _sizes(operator, model)
+    packed = _packed(operator, model, sizes)
     names = _STARTS[: len(starts) + len(packed) - len(reals.INSIDE)]
     given = tuple(parameter(name, tensor) for name, tensor in zip(names, starts, strict=False))
     stored = () if starts else names
