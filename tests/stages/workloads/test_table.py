@@ -169,7 +169,7 @@ def test_a_slot_of_no_job(unknown: dict[str, int]) -> None:
     assert said(slots, offset=20) == "slot 1: error: is of a job that is not there [bad-table]"
 
 
-@pytest.mark.parametrize("hyperperiod", [-100, 60, 99, 150])
+@pytest.mark.parametrize("hyperperiod", [-100, 0, 60, 99, 150])
 def test_a_hyperperiod_that_is_not_one_of_the_task(hyperperiod: int) -> None:
     steps = (TaskWork(takes=9),)
     tasks = [TimedTask(name="m", timing=Timing(period=100, deadline=100), steps=steps)]
@@ -179,6 +179,24 @@ def test_a_hyperperiod_that_is_not_one_of_the_task(hyperperiod: int) -> None:
     assert str(caught.value) == (
         f"model m: error: the table of {whole} does not come again with its period [bad-table]"
     )
+
+
+def test_a_hyperperiod_that_is_not_one_of_the_second_task() -> None:
+    """Each task that it does not fit is named, and the others are not."""
+    timings = {"a": 50, "b": 30, "c": 100, "d": 70}
+    steps = (TaskWork(takes=9),)
+    tasks = [
+        TimedTask(name=name, timing=Timing(period=period, deadline=period), steps=steps)
+        for name, period in timings.items()
+    ]
+    with pytest.raises(DiagnosticError) as caught:
+        check_table(tasks, TimeTable(hyperperiod=100, slots=(slot(0, 9, past=1),)))
+    assert [line.split(":")[0] for line in str(caught.value).splitlines() if line] == ["model b", "model d"]
+
+
+def test_the_shortest_hyperperiod() -> None:
+    timed = TimedTask(name="m", timing=Timing(period=1, deadline=1), steps=(TaskWork(takes=1),))
+    check_table([timed], TimeTable(hyperperiod=1, slots=(slot(0, 1, past=1),)))
 
 
 def test_a_job_that_is_not_there_at_all() -> None:
