@@ -6,9 +6,11 @@ import resource
 import select
 import signal
 import sys
+import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from math import inf
 from mmap import mmap
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -46,16 +48,22 @@ class Result:
 
 
 def campaign(
-    reader: Reader, numbers: range, findings: int = 20, said: Callable[[Finding], None] = lambda finding: None
+    reader: Reader,
+    numbers: range,
+    findings: int = 20,
+    said: Callable[[Finding], None] = lambda finding: None,
+    seconds: float = inf,
 ) -> Result:
-    """Read these mutants; ends early after so many findings, each of which is `said` at once."""
-    shared, seeds = mmap(-1, 16), _seeds(reader)
+    """Read these mutants; ends early after so many findings, each of which is `said` at once, and after so
+    many seconds by the clock.
+    """
+    end, shared, seeds = time.monotonic() + seconds, mmap(-1, 16), _seeds(reader)
     found: list[Finding] = []
     accepted, at = 0, numbers.start
-    while at < numbers.stop and len(found) < findings:
+    while at < numbers.stop and len(found) < findings and (at == numbers.start or time.monotonic() < end):
         _put(shared, 0, at)
         _put(shared, 8, 0)
-        for what in _in_child(reader, seeds, range(at, numbers.stop), shared):
+        for what in _in_child(reader, seeds, range(at, numbers.stop), shared, end):
             found.append(Finding(number=_get(shared, 0), what=what))
             said(found[-1])
         accepted += _get(shared, 8)
@@ -69,13 +77,15 @@ def _seeds(reader: Reader) -> Sequence[bytes]:
         return pool.submit(reader.seeds).result()
 
 
-def _in_child(reader: Reader, seeds: Sequence[bytes], numbers: range, shared: mmap) -> Iterator[str]:
+def _in_child(
+    reader: Reader, seeds: Sequence[bytes], numbers: range, shared: mmap, end: float
+) -> Iterator[str]:
     """The finding that ended the process, if any; `shared` has its number, and how many were accepted."""
     incoming, outgoing = os.pipe()
     process = os.fork()
     if process == 0:
         os.close(incoming)
-        _child(reader, seeds, numbers, shared, outgoing)
+        _child(reader, seeds, numbers, shared, outgoing, end)
     os.close(outgoing)
     with os.fdopen(incoming, "rb") as answers:
         _watch(process, incoming, shared)
@@ -97,8 +107,10 @@ def _watch(process: int, answers: int, shared: mmap) -> None:
         at = _get(shared, 0)
 
 
-def _child(reader: Reader, seeds: Sequence[bytes], numbers: range, shared: mmap, outgoing: int) -> None:
-    """Reads mutants until one is a finding; never returns."""
+def _child(
+    reader: Reader, seeds: Sequence[bytes], numbers: range, shared: mmap, outgoing: int, end: float
+) -> None:
+    """Reads mutants, one at least, until one is a finding or the `end` has come; never returns."""
     try:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         signal.signal(signal.SIGPROF, _too_long)
@@ -117,6 +129,8 @@ def _child(reader: Reader, seeds: Sequence[bytes], numbers: range, shared: mmap,
                 if reader.accepts(reader.mutate(seeds, number), Path(name)):
                     _put(shared, 8, _get(shared, 8) + 1)
                 signal.setitimer(signal.ITIMER_PROF, 0)
+                if time.monotonic() > end:
+                    break
         os._exit(0)
     except BaseException as error:
         lines = traceback.format_exception_only(error)[-1].strip()[:200]

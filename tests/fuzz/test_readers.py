@@ -72,6 +72,14 @@ def test_findings_of_every_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
 
 
+def test_a_campaign_ends_when_its_time_is_over() -> None:
+    reader = Reader(
+        name="length", file="a", seeds=lone_seed, mutate=of_bytes, read=lambda path: path.stat(), sample=0
+    )
+    found = campaign(reader, range(7, 10**9), seconds=0)
+    assert (found.executions, found.accepted, found.findings) == (1, 1, ())
+
+
 def test_the_same_number_is_the_same_mutant() -> None:
     seeds = [bytes(range(100)), b"other"]
     assert [of_bytes(seeds, number) for number in range(50)] == [
