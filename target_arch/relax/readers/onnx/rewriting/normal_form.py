@@ -26,6 +26,7 @@ from target_arch.relax.readers.onnx.rewriting.narrow_weights import widen_weight
 from target_arch.relax.readers.onnx.rewriting.opset import raise_opset
 from target_arch.relax.readers.onnx.rewriting.padding import state_padding
 from target_arch.relax.readers.onnx.rewriting.shapes import infer_shapes, require_sizes, require_types
+from target_arch.relax.readers.onnx.rewriting.signals import state_parts
 from target_arch.relax.readers.onnx.rewriting.wide_joins import narrow_joins
 
 
@@ -39,6 +40,7 @@ def normal_form(
     require_sizes(path, graph.model)
     require_types(path, graph.model)
     widen_weights(graph)
+    state_parts(graph)
     without_contributed(graph)
     fix_inputs(path, graph, wanted)
     state_defaults(graph, is_known)
