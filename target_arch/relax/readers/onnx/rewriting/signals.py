@@ -1,5 +1,5 @@
-"""`STFT` spelled out, since ONNX infers a wrong shape of its result otherwise: real signals have the dimension
-of their parts, which ONNX asks for and onnxruntime does not, and the spectrum is said to be one-sided.
+"""`STFT` spelled out, since ONNX infers a wrong shape of its result otherwise: real signals have the
+dimension of their parts, which ONNX asks for and onnxruntime does not, and one-sided spectra are said to be.
 """
 
 from typing import Any
@@ -22,7 +22,7 @@ _PARTS = "target_arch.parts"
 
 
 def state_parts(graph: OnnxGraph) -> None:
-    """Give signals whose spectrum is one-sided, as by default, a last dimension of 1: only real ones have one."""
+    """Give signals whose spectrum is one-sided, as by default and of real ones alone, a last dimension of 1."""
     if _reshaped(graph.model.graph):
         graph.add(tensor_of(np.array([0, -1, 1]), _PARTS))
 
