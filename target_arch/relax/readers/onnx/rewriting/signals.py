@@ -22,7 +22,7 @@ _PARTS = "target_arch.parts"
 
 
 def state_parts(graph: OnnxGraph) -> None:
-    """Give signals whose spectrum is one-sided, as by default and of real ones alone, a last dimension of 1."""
+    """Give signals with a one-sided spectrum, as by default and of real ones alone, a last dimension of 1."""
     if _reshaped(graph.model.graph):
         graph.add(tensor_of(np.array([0, -1, 1]), _PARTS))
 
