@@ -4,8 +4,9 @@ run.
     python -m benchmarks.cuda [MODEL…] [--rounds 20] [--costs FILE]
 
 Without models: those of ../shared/models. What their operators and copies take on the device is measured
-first (`target-arch calibrate --port cuda`), and written to FILE. Each model is then compiled with these costs
-for as many frames in flight as make results come faster. *outputs* compares a run with the reference,
+first (`target-arch calibrate --port cuda`), with what every order costs the host, and written to FILE. Each
+model is then compiled with these costs for as many frames in flight as make results come faster: *placed* by
+them, and with all on the device that it takes. *outputs* compares a run with the reference,
 *assumed* is the simulated run by the SoC file's own numbers, *predicted* that by the measured costs, *run*
 the shortest time that one took; the last two columns are the same for a frame, while others are in flight.
 """
@@ -13,6 +14,7 @@ the shortest time that one took; the last two columns are the same for a frame, 
 import argparse
 import tempfile
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 
 from attrs import evolve
@@ -27,11 +29,15 @@ from target_arch.run import reference_for
 from target_arch.soc import read_soc
 from target_arch.soc.costs import Costs
 
-_HEADER = ("model", "outputs", "assumed us", "predicted", "run", "frames", "predicted", "frame")
+_HEADER = ("model", "placed", "outputs", "assumed us", "predicted", "run", "frames", "predicted", "frame")
+
+
+_PLACED: dict[str, dict[str, str]] = {"by costs": {}, "on the device": {"*": "cuda"}}
+"""Rules of placement, by what the table calls them."""
 
 
 def row(request: CompileRequest, costs: Costs, rounds: int, folder: Path) -> list[str]:
-    """The cells of a model; times in microseconds."""
+    """The cells of a model from `outputs` on; times in microseconds."""
     reference = reference_for(request.model_path)
     (frame,) = reference.frames(1, seed=0)
     assumed = compile_model(evolve(request, objective=Objective.LATENCY, frames=1)).makespan
@@ -39,7 +45,7 @@ def row(request: CompileRequest, costs: Costs, rounds: int, folder: Path) -> lis
     outputs = difference(program.outputs(), reference.answer(frame)[0])
     best = shortest(library, runs_of(library), rounds)
     times = [f"{each * 1e6:,.0f}" for each in (assumed, plan.alone, best["run"], plan.period, best["frame"])]
-    return [request.model_path.stem, outputs, *times[:3], str(plan.frames), *times[3:]]
+    return [outputs, *times[:3], str(plan.frames), *times[3:]]
 
 
 def rows(models: Sequence[Path], rounds: int, output: Path | None) -> list[list[str]]:
@@ -49,7 +55,7 @@ def rows(models: Sequence[Path], rounds: int, output: Path | None) -> list[list[
     if output is not None:
         output.write_text(report.cost_file, encoding="utf-8")
     found = []
-    for model in models:
+    for model, placed in product(models, _PLACED):
         request = CompileRequest(
             model_path=model,
             soc=read_soc("orin_like"),
@@ -57,9 +63,10 @@ def rows(models: Sequence[Path], rounds: int, output: Path | None) -> list[list[
             port="cuda",
             objective=Objective.THROUGHPUT,
             frames="auto",
+            prefer=_PLACED[placed],
         )
         with tempfile.TemporaryDirectory() as folder:
-            found.append(row(request, report.costs, rounds, Path(folder)))
+            found.append([model.stem, placed, *row(request, report.costs, rounds, Path(folder))])
     return found
 
 
@@ -73,7 +80,7 @@ def main() -> None:
     parser.add_argument("--costs", type=Path, metavar="FILE")
     options = parser.parse_args()
     models = options.models or sorted(SHARED.glob("*.tflite"))
-    print(table(_HEADER, rows(models, options.rounds, options.costs), right=range(2, len(_HEADER))))
+    print(table(_HEADER, rows(models, options.rounds, options.costs), right=range(3, len(_HEADER))))
 
 
 if __name__ == "__main__":

@@ -43,9 +43,10 @@ class CandidateSeconds(TypedDict):
 
     compute: float
     copy: Annotated[float, "of all copies"]
+    order: Annotated[float, "of the host, to start the operator and to see its end"]
     load: Annotated[float, "to bring up the instance, once; not in the total"]
-    total: Annotated[float, "computing and copies"]
-    copies: Annotated[list[CostItem], "each copy"]
+    total: Annotated[float, "computing, copies and order"]
+    copies: Annotated[list[CostItem], "each copy, and the order"]
 
 
 class ExplainedCandidate(TypedDict):
@@ -223,6 +224,7 @@ def _seconds(cost: Cost) -> CandidateSeconds:
     return {
         "compute": cost.compute,
         "copy": cost.copy,
+        "order": cost.order,
         "load": cost.load,
         "total": cost.total,
         "copies": to_json(cost.parts),

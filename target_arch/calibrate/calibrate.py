@@ -10,13 +10,15 @@ from attrs import evolve, field, frozen
 
 from target_arch.backend.contract import Backend
 from target_arch.calibrate.counters import NANOSECONDS, CountingPort, counter
-from target_arch.calibrate.fit import fitted, left_out, path_costs, stated
+from target_arch.calibrate.fit import fitted, left_out, order_costs, path_costs, stated
 from target_arch.calibrate.observations import (
     CopyObservation,
     Observation,
+    OrderObservation,
     Work,
     copies,
     observations,
+    orders,
     works,
 )
 from target_arch.calibrate.report import CalibrationReport
@@ -56,6 +58,7 @@ class _Counted:
 
     calls: tuple[Observation, ...] = ()
     copies: tuple[CopyObservation, ...] = ()
+    orders: tuple[OrderObservation, ...] = ()
     kept: int = 0
 
 
@@ -164,9 +167,14 @@ def _probed(
 
 
 def _run(made: CompiledModel, found: Sequence[Work], counting: CountingPort, cycles_each: float) -> _Counted:
-    """The calls and copies of a run; each instruction of an emulated machine takes so many cycles."""
-    amounts = {number: amount * cycles_each for number, amount in counting.counted(made).items()}
-    return _Counted(calls=observations(made, found, amounts), copies=copies(made, amounts))
+    """The calls, copies and orders of a run; each instruction of an emulated machine takes so many cycles."""
+    counts = counting.counted(made)
+    amounts = {number: amount * cycles_each for number, amount in counts.amounts.items()}
+    return _Counted(
+        calls=observations(made, found, amounts),
+        copies=copies(made, amounts),
+        orders=orders(made, counts.orders),
+    )
 
 
 def _at(compilation: CompileRequest, arch: TargetArch) -> CompileRequest:
@@ -205,6 +213,7 @@ def _report(request: CalibrateRequest, soc: SoC, counting: CountingPort, runs: _
     before = NOTHING_MEASURED if request.before is None else request.before
     costs = Costs(
         copies=path_costs(moved, {HOST_ENGINE: second, **engines}) or before.copies,
+        orders=order_costs([order for run in runs.all for order in run.orders]) or before.orders,
         calibration=Calibration(
             soc=soc.name,
             port=request.port,

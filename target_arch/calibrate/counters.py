@@ -1,7 +1,8 @@
 """The ports that can be measured on, and what each of them counts in a run of a bundle.
 
 On this computer every step is timed alone, the least of the runs of half a second: of C, and of a device
-that takes modules all that it does. An emulated machine counts the instructions of every step. Verilated
+that takes modules all that it does; and what steps of devices take of the host, in the median, where they are
+started in a run as it is. An emulated machine counts the instructions of every step. Verilated
 engines count the cycles of every command, and emulated cores the instructions of every call of their
 firmware.
 """
@@ -11,8 +12,9 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from statistics import median
 
-from attrs import frozen
+from attrs import evolve, field, frozen
 
 from target_arch.backend.contract import Backend
 from target_arch.backend.port import BareMetal, PortKind
@@ -41,6 +43,26 @@ _RUNS = 15
 _SECONDS = 0.5
 """Runs go on for so long on this computer, since what else it does comes and goes."""
 _MOST_RUNS = 20_000
+_PASSES = 5
+"""So many times its steps' own time does a frame take where orders are timed, too."""
+_LEAST_PART = 0.05
+"""The part of a step's time from the order to its end that is the device's at least."""
+
+
+@frozen(kw_only=True)
+class HostOrder:
+    """The seconds of the host for a step of a device: to start it, and to see that it was over."""
+
+    start: float
+    end: float
+
+
+@frozen(kw_only=True)
+class Counts:
+    """The amounts of the steps of a run, by their numbers, and what those of devices took of the host."""
+
+    amounts: Mapping[int, float]
+    orders: Mapping[int, HostOrder] = field(factory=dict)
 
 
 @frozen(kw_only=True)
@@ -48,7 +70,7 @@ class CountingPort:
     """A port that counts. `unit` names it; `cycles` where it is cycles of the target_arch's clock, or
     instructions, one in each, else it is seconds.
 
-    `takes` says which target_archs can be measured, `count` is the amount of each step by its number.
+    `takes` says which target_archs can be measured, `count` what the steps take.
     """
 
     port: str
@@ -57,13 +79,11 @@ class CountingPort:
     rtl: bool
     firmware: bool = False
     takes: Callable[[TargetArch, Backend], bool]
-    count: Callable[[CompiledModel, Executable], Mapping[int, float]]
+    count: Callable[[CompiledModel, Executable], Counts]
     tools: str
 
-    def counted(self, made: CompiledModel) -> Mapping[int, float]:
-        """The amount of each step of a bundle that counts, by its number. Raises as `run.build` and running
-        do.
-        """
+    def counted(self, made: CompiledModel) -> Counts:
+        """The amounts of a bundle's steps that count, and orders. Raises as `run.build` and running do."""
         with tempfile.TemporaryDirectory() as folder:
             directory = Path(folder) / "bundle"
             write_bundle(made.bundle, directory)
@@ -146,52 +166,62 @@ def _frame(executable: Executable) -> bytes:
     return bytes(sum(executable.input_bytes))
 
 
-def _seconds_of_host(made: CompiledModel, executable: Executable) -> dict[int, float]:
+def _seconds_of_host(made: CompiledModel, executable: Executable) -> Counts:
     """Seconds of calls and of copies by the host; what DMA engines do is simulated."""
-    seconds = _seconds_of_all(made, executable)
+    counts = _seconds_of_all(made, executable)
     steps = made.steps.steps
     simulated = {
         number for number, step in enumerate(steps) if isinstance(step, Copy) and step.engine != HOST_ENGINE
     }
-    return {number: seconds[number] for number in seconds.keys() - simulated}
+    amounts = {number: counts.amounts[number] for number in counts.amounts.keys() - simulated}
+    return evolve(counts, amounts=amounts)
 
 
-def _seconds_of_all(made: CompiledModel, executable: Executable) -> dict[int, float]:
-    """Seconds of calls and copies, from the order until the host sees that they are over."""
-    traces = traced(executable, (), [_frame(executable)] * _RUNS)
-    one = min(sum(trace.seconds) for trace in traces)
+def _seconds_of_all(made: CompiledModel, executable: Executable) -> Counts:
+    """Seconds of calls and copies, those of devices without what they take of the host."""
+    work = {n: step for n, step in enumerate(made.steps.steps) if isinstance(step, Dispatch | Copy)}
+    ordered = [number for number, step in work.items() if step.event is not None]
+    traces = traced(executable, (), [_frame(executable)] * _RUNS, orders=bool(ordered))
+    one = min(sum(trace.seconds) for trace in traces) * (_PASSES if ordered else 1)
     more = min(int(_SECONDS / one), _MOST_RUNS) - _RUNS
     if more > 0:
-        traces += traced(executable, (), [_frame(executable)] * more)
-    return {
-        number: min(trace.seconds[number] for trace in traces)
-        for number, step in enumerate(made.steps.steps)
-        if isinstance(step, Dispatch | Copy)
-    }
+        traces += traced(executable, (), [_frame(executable)] * more, orders=bool(ordered))
+    amounts = {number: min(trace.seconds[number] for trace in traces) for number in work}
+    orders = dict[int, HostOrder]()
+    for number in ordered:
+        host, whole = [trace.host[number] for trace in traces], amounts[number]
+        own = min(each.alone for each in host) + min(each.end for each in host)
+        amounts[number] = max(whole - own, whole * _LEAST_PART)
+        orders[number] = HostOrder(
+            start=median(each.in_run for each in host), end=median(each.end for each in host)
+        )
+    return Counts(amounts=amounts, orders=orders)
 
 
-def _instructions(made: CompiledModel, executable: Executable) -> dict[int, float]:
+def _instructions(made: CompiledModel, executable: Executable) -> Counts:
     _, profile = run_on_machine(executable, (_frame(executable),))
-    return {
+    amounts = {
         number: float(profile.steps[number])
         for number, step in enumerate(made.steps.steps)
         if isinstance(step, Dispatch | Copy) and profile.steps[number]
     }
+    return Counts(amounts=amounts)
 
 
-def _commands(made: CompiledModel, executable: Executable) -> dict[int, float]:
+def _commands(made: CompiledModel, executable: Executable) -> Counts:
     """Cycles by the words of a command, from the log of the models; how long one takes follows from its words
     alone.
     """
     cycles = command_cycles(_logged(executable, _RTL_LOG))
-    return {
+    amounts = {
         number: cycles[step.words]
         for number, step in enumerate(made.steps.steps)
         if isinstance(step, Dispatch) and step.words in cycles
     }
+    return Counts(amounts=amounts)
 
 
-def _calls(made: CompiledModel, executable: Executable) -> dict[int, float]:
+def _calls(made: CompiledModel, executable: Executable) -> Counts:
     """Instructions of calls on the one core with firmware, which logs them in the order of the steps."""
     log = _logged(executable, _CORE_LOG)
     counts = [float(line.split()[-1]) for line in log.splitlines()]
@@ -201,7 +231,7 @@ def _calls(made: CompiledModel, executable: Executable) -> dict[int, float]:
         for number, step in enumerate(made.steps.steps)
         if isinstance(step, Dispatch) and made.request.soc.instance(step.instance).arch.name in cores
     ]
-    return dict(zip(calls, counts, strict=True))
+    return Counts(amounts=dict(zip(calls, counts, strict=True)))
 
 
 def _logged(executable: Executable, variable: str) -> str:

@@ -13,9 +13,9 @@ import networkx as nx
 import numpy as np
 from attrs import frozen
 
-from target_arch.calibrate.observations import CopyObservation, Observation, Work
+from target_arch.calibrate.observations import CopyObservation, Observation, OrderObservation, Work
 from target_arch.run.tools.toolchain import missing
-from target_arch.soc.costs import FittedCosts, MeasuredTime, PathCost, StatedError
+from target_arch.soc.costs import FittedCosts, MeasuredTime, OrderCost, PathCost, StatedError
 
 _PULLS = (1e-6, 1e-3, 1e-2, 0.1, 1.0)
 """How much it may weigh that a rate leaves the backend's, as a part of what the errors of calls weigh."""
@@ -181,6 +181,20 @@ def _path(way: tuple[str, str, str], some: Sequence[CopyObservation], second: fl
         setup=setup * second,
         bandwidth=1 / (byte * second) if byte else None,
     )
+
+
+def order_costs(some: Sequence[OrderObservation]) -> dict[str, OrderCost]:
+    """The medians of what steps take of the host, by device."""
+    devices: dict[str, list[OrderObservation]] = {}
+    for each in some:
+        devices.setdefault(each.device, []).append(each)
+    return {
+        device: OrderCost(
+            start=median(each.start for each in devices[device]),
+            end=median(each.end for each in devices[device]),
+        )
+        for device in sorted(devices)
+    }
 
 
 def _share(some: Sequence[Observation]) -> float:

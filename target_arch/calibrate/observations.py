@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from attrs import field, frozen
 
 from target_arch.backend.contract import Backend, Question
+from target_arch.calibrate.counters import HostOrder
 from target_arch.pipeline import CompiledModel
 from target_arch.plan.code_identity import code_hashes
 from target_arch.plan.kernels import Call, Kernel
@@ -50,6 +51,15 @@ class CopyObservation:
     engine: str
     bytes: int
     amount: float
+
+
+@frozen(kw_only=True)
+class OrderObservation:
+    """The seconds of the host for a step of a target_arch or a DMA engine."""
+
+    device: str
+    start: float
+    end: float
 
 
 def works(made: CompiledModel, arch: str, backend: Backend, *, cycles: bool) -> tuple[Work, ...]:
@@ -154,4 +164,18 @@ def copies(made: CompiledModel, amounts: Mapping[int, float]) -> tuple[CopyObser
         )
         for number, step in enumerate(made.steps.steps)
         if isinstance(step, Copy) and number in amounts
+    )
+
+
+def orders(made: CompiledModel, counted: Mapping[int, HostOrder]) -> tuple[OrderObservation, ...]:
+    """The orders that were timed."""
+    soc = made.request.soc
+    return tuple(
+        OrderObservation(
+            device=step.engine if isinstance(step, Copy) else soc.instance(step.instance).arch.name,
+            start=counted[number].start,
+            end=counted[number].end,
+        )
+        for number, step in enumerate(made.steps.steps)
+        if isinstance(step, Copy | Dispatch) and number in counted
     )

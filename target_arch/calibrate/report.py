@@ -6,8 +6,9 @@ from typing import Annotated, TypedDict
 from attrs import field, frozen
 
 from target_arch.calibrate.fit import LeftOut
+from target_arch.plan.printed.reasoning import duration
 from target_arch.plan.printed.text import table
-from target_arch.soc.costs import Costs, StatedError
+from target_arch.soc.costs import Costs, OrderCost, StatedError
 from target_arch.soc.files.cost_file import cost_text
 from target_arch.soc.schema.records import to_json
 
@@ -37,6 +38,7 @@ class Calibrated(TypedDict):
     whole_models: Annotated[
         dict[str, dict[str, float]], "by target_arch and model left out, the error of all its calls together"
     ]
+    orders: Annotated[dict[str, OrderCost], "by device, what its steps take of the host"]
     left_out: list[CalibratedCall]
 
 
@@ -91,6 +93,7 @@ class CalibrationReport:
             "kept": self.kept,
             "errors": {arch: to_json(fit.error) for arch, fit in fitted.items()},
             "whole_models": self.whole_models,
+            "orders": to_json(self.costs.orders),
             "left_out": calls,
         }
 
@@ -104,7 +107,14 @@ class CalibrationReport:
             said = str(fit.error) if fit.error else "not known: it takes two models to leave one out"
             lines.append(f"{arch}: {len(fit.rates)} rates; error of calls of models left out: {said}")
             lines += [*self._whole(arch), self._farthest(arch, made.counts)]
+        lines += self._orders()
         return "\n".join(line for line in lines if line) + "\n"
+
+    def _orders(self) -> Iterator[str]:
+        """A line for each device with the host's time for its steps."""
+        for device, order in self.costs.orders.items():
+            start, end = map(duration, order.usual)
+            yield f"a step of {device} takes {start} of the host to start it, and {end} to see its end"
 
     def _whole(self, arch: str) -> Iterator[str]:
         """A line with the error of all calls of each model left out together."""

@@ -8,20 +8,25 @@ from target_arch.diagnostics import Diagnostic, DiagnosticError
 
 
 class ActivityKind(StrEnum):
-    """The kind of a span: an instance or a channel is busy, or the host waits."""
+    """The kind of a span: an instance or a channel is busy, or the host waits, starts work of others, or sees
+    that it is over.
+    """
 
     RUN = "run"
     COPY = "copy"
     WAIT = "wait"
+    ORDER = "order"
+    SETTLE = "settle"
 
 
 @frozen(kw_only=True)
 class Activity:
-    """Something that keeps an instance or a DMA channel busy, or the host waiting. Times are seconds from the
-    start of a run.
+    """Something that keeps an instance or a DMA channel busy, or the host from work of its own. Times are
+    seconds from the start of a run.
 
-    `step` is the number of the step that it is. `what` names the operator, the buffer that is filled, or the
-    event that is waited for; `where` the instance or the channel (a copy by the host is at the host).
+    `step` is the number of the step that it is, or that is ordered or settled. `what` names the operator, the
+    buffer that is filled, or the event that is waited for; `where` the instance or the channel (a copy by the
+    host is at the host).
     """
 
     step: int
@@ -44,7 +49,7 @@ class Execution:
     `copied` that of the run which copies all constants, 0 where none is resident, and `filling` the time in
     which `init` copies those that are; `overlap` lists the steps that run at the same time, and those that do
     not for lack of memory. `spans` are those in which something is busy, `waits` those in which the host
-    stands still.
+    waits, and those in which it starts and settles what others do: the latter are parts of waits, too.
 
     Raises DiagnosticError for a run that takes less than a bound: one of the two is wrong.
     """

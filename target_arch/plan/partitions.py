@@ -13,7 +13,7 @@ from target_arch.plan.regions.region import Region
 
 @frozen(kw_only=True)
 class CostItem:
-    """One of the copies in a cost: the tensor and the seconds."""
+    """One of the copies in a cost, or the host's order: what it is, and the seconds."""
 
     what: str
     seconds: float
@@ -21,16 +21,18 @@ class CostItem:
 
 @frozen(kw_only=True)
 class Cost:
-    """The cost of a candidate at one instance: seconds of computing and of the copies it needs.
+    """The cost of a candidate at one instance: seconds of computing, of the copies it needs, and in which the
+    host starts it and sees its end.
 
-    `parts` are these copies one by one. `load` is the time to bring up the instance, once, and is not in
-    the total. `measured`: `compute` is no estimate; `fitted`: it is one that was fitted to measurements.
-    `energy` is in joules, None where it is not known. `worst` are the most seconds of computing, None where
-    costs do not state them.
+    `parts` are the copies one by one, and the order. `load` is the time to bring up the instance, once, and
+    is not in the total. `measured`: `compute` is no estimate; `fitted`: it is one that was fitted to
+    measurements. `energy` is in joules, None where it is not known. `worst` are the most seconds of
+    computing, None where costs do not state them.
     """
 
     compute: float
     copy: float = 0.0
+    order: float = 0.0
     parts: tuple[CostItem, ...] = ()
     load: float = 0.0
     measured: bool = False
@@ -40,7 +42,7 @@ class Cost:
 
     @property
     def total(self) -> float:
-        return self.compute + self.copy
+        return self.compute + self.copy + self.order
 
 
 @frozen(kw_only=True)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from math import ceil
 
-from target_arch.plan.execution import Activity
+from target_arch.plan.execution import Activity, ActivityKind
 from target_arch.plan.steps import Copy, Dispatch, Step
 
 
@@ -15,7 +15,8 @@ def step_ends(
     the end of the next one that it waits for. The run's end is last.
     """
     blocking = [(each.step, each.end) for each in spans if _blocks(steps[each.step])]
-    ends = dict((*((each.step, each.end) for each in waits), *blocking))
+    seen = [(each.step, each.end) for each in waits if each.kind is not ActivityKind.ORDER]
+    ends = dict((*seen, *blocking))
     backwards = (ends.get(number, makespan) for number in reversed(range(len(steps) + 1)))
     return tuple(accumulate(backwards, min))[::-1]
 

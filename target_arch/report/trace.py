@@ -50,7 +50,7 @@ def _model(model: ShownModel, run: ShownRun, soc: SoC, process: int) -> Iterator
             "args": {"step": span.step, "what": said.get(span.step, "")},
         }
     yield from _bindings(model, run, process, threads)
-    starts = {span.step: span.start for span in (*run.spans, *run.waits)}
+    starts = {span.step: span.start for span in (*run.waits, *run.spans)}
     for pool in model.pools:
         yield from _counter(pool, starts, process)
 

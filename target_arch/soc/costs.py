@@ -178,6 +178,52 @@ class LoadCost(ClosedRecord):
 
 
 @frozen(kw_only=True)
+class WorstOrder(ClosedRecord):
+    """The most of the host's time that a step of a device takes; None where that is as usual."""
+
+    start: Annotated[float | None, _SETUP, WHERE_THERE, "the longest to start a step there"] = None
+    end: Annotated[float | None, _SETUP, WHERE_THERE, "the longest to see that it is over"] = None
+
+    def contradictions(self) -> Iterator[tuple[Path, str]]:
+        """A device of which nothing is said."""
+        if self.start is None and self.end is None:
+            yield (), "the worst of an order needs `start` or `end`: a time"
+
+
+@frozen(kw_only=True)
+class OrderCost(ClosedRecord):
+    """The host's own time for each step of a device, in seconds: to start it, and to see that it is over once
+    it is; None where that is nothing. The device works meanwhile.
+    """
+
+    start: Annotated[float | None, _SETUP, WHERE_THERE, "to start a step there"] = None
+    end: Annotated[float | None, _SETUP, WHERE_THERE, "to see that it is over, once it is"] = None
+    worst: Annotated[WorstOrder | None, "the most that it takes of the host", WHERE_THERE] = None
+
+    def contradictions(self) -> Iterator[tuple[Path, str]]:
+        """A device of which nothing is said, and a worst that is better than usual."""
+        if self.start is None and self.end is None and self.worst is None:
+            yield (), "an order needs `start` or `end` or `worst`: a time of the host"
+        for key in ("start", "end") if self.worst is not None else ():
+            worst = getattr(self.worst, key)
+            if worst is not None and worst < (getattr(self, key) or 0.0):
+                yield ("worst", key), f"the `{key}` at worst is less than usual"
+
+    @property
+    def usual(self) -> tuple[float, float]:
+        """Seconds to start a step and to see its end."""
+        return self.start or 0.0, self.end or 0.0
+
+    @property
+    def longest(self) -> tuple[float | None, float | None]:
+        """The same at worst, None for what is not stated."""
+        return (None, None) if self.worst is None else (self.worst.start, self.worst.end)
+
+
+NO_ORDER = OrderCost(start=0.0, end=0.0)
+
+
+@frozen(kw_only=True)
 class PowerCost(ClosedRecord):
     """The power of the whole chip in watts while a target_arch computes, and while it waits; None where that
     is not known.
@@ -287,6 +333,11 @@ class Costs(ClosedRecord):
     loads: Annotated[Mapping[str, LoadCost], "by target_arch, its load process", WHERE_THERE] = field(
         factory=dict
     )
+    orders: Annotated[
+        Mapping[str, OrderCost],
+        "by target_arch or DMA engine, the host's own time for each step there",
+        WHERE_THERE,
+    ] = field(factory=dict)
     energy: Annotated[
         Mapping[str, PowerCost],
         "by target_arch, powers; without them those of the SoC file's [`[chip]`](soc-file.md#chip)",
@@ -324,6 +375,10 @@ class Costs(ClosedRecord):
     def _entries(self, arch: TargetArch, names: tuple[str, ...]) -> Iterator[Measured]:
         tables = [self.operators[key] for key in (arch.name, arch.backend) if key in self.operators]
         return (table[name] for table in tables for name in names if name in table)
+
+    def order(self, device: str) -> OrderCost:
+        """The host's time for a step of a target_arch or a DMA engine."""
+        return self.orders.get(device, NO_ORDER)
 
     def power(self, soc: SoC, arch: str) -> PowerCost:
         """The power while a target_arch computes or waits: the file's, else the described part's."""

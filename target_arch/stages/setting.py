@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from target_arch.backend.contract import Backend
 from target_arch.plan.goal import Goal
@@ -14,7 +14,7 @@ from target_arch.plan.objective import Objective
 from target_arch.plan.regions.region import Striping
 from target_arch.plan.resident import Resident
 from target_arch.soc.costs import NOTHING_MEASURED, Costs
-from target_arch.soc.model import MemoryMode, SoC
+from target_arch.soc.model import Instance, MemoryMode, SoC
 from target_arch.stages.memory.planner import BEST, Planner
 from target_arch.stages.paths.alignment import least_alignment
 
@@ -87,6 +87,23 @@ class Setting:
         it.
         """
         return self.costs.applied(self.soc)
+
+    @cached_property
+    def ordered(self) -> SoC:
+        """The timed chip as placement sees it: a copy by an engine begins after the host has ordered it, and
+        is of use when the host has seen its end.
+        """
+        if not self.costs.orders:
+            return self.timed
+        copies = self.timed.copies
+        paths = (evolve(path, setup=path.setup + sum(self.costs.order(path.engine).usual)) for path in copies)
+        return evolve(self.timed, copies=tuple(paths))
+
+    def order(self, instance: Instance) -> float:
+        """The host's seconds for an operator on an instance; none where whole chains are one order."""
+        if instance.arch.host or self.takes_chains(instance.name):
+            return 0.0
+        return sum(self.costs.order(instance.arch.name).usual)
 
     @cached_property
     def alignments(self) -> Mapping[str, int]:

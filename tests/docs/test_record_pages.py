@@ -18,9 +18,11 @@ from target_arch.soc.costs import (
     FittedCosts,
     LoadCost,
     MeasuredOperator,
+    OrderCost,
     PathCost,
     PowerCost,
     StatedError,
+    WorstOrder,
     WorstPath,
 )
 from target_arch.soc.document import CostTable, LoweringOrders, SocDocument
@@ -46,6 +48,8 @@ PAGES: dict[str, dict[str, Any]] = {
         "### `copies[]`": PathCost,
         "### `copies[].worst`": WorstPath,
         "### `loads.NAME`": LoadCost,
+        "### `orders.NAME`": OrderCost,
+        "### `orders.NAME.worst`": WorstOrder,
         "### `energy.NAME`": PowerCost,
         "### `calibration`": Calibration,
         "### `measured.NAME.SIGNATURE`": MeasuredOperator,

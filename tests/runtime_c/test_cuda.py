@@ -130,6 +130,9 @@ def test_a_device_is_calibrated(on_cpu: None) -> None:
     assert report.costs.fitted["cuda"].rates.keys() >= {"launch", "turn, products of int8"}
     assert report.costs.fitted.keys() == {"cuda", "host_cpu"}
     assert {path.engine for path in report.costs.copies} == {"copy_engine"}
+    assert report.costs.orders.keys() == {"copy_engine", "cuda"}
+    assert all(0 < each < 0.01 for order in report.costs.orders.values() for each in order.usual)
+    assert "a step of cuda takes " in str(report)
 
 
 def test_the_module_is_the_image_and_lies_beside_it_as_text(bundle: Path) -> None:

@@ -113,8 +113,7 @@ def measured(directory: Path, frame: bytes | None, *, rtl: bool = False) -> Step
     executable = build(directory, rtl=rtl, tracer=source)
     given = bytes(sum(executable.input_bytes)) if frame is None else frame
     traces = traced(executable, (), [given] * _RUNS)
-    spans = () if model.execution is None else model.execution.entries
-    predicted = {span.step: span.end - span.start for span in spans}
+    predicted = _predicted(model)
     steps = tuple(
         StepTime(
             number=step.number,
@@ -125,6 +124,15 @@ def measured(directory: Path, frame: bytes | None, *, rtl: bool = False) -> Step
         for step in model.steps
     )
     return StepTimes(soc=manifest.soc, steps=steps, shares=_shares(model, steps))
+
+
+def _predicted(model: ModelEntry) -> dict[int, float]:
+    """By step its time in the simulated run, with what the host takes to order and settle it."""
+    run, found = model.execution, dict[int, float]()
+    for span in () if run is None else (*run.entries, *run.waits):
+        if span.kind != ActivityKind.WAIT:
+            found[span.step] = found.get(span.step, 0.0) + span.end - span.start
+    return found
 
 
 def _shares(model: ModelEntry, steps: Sequence[StepTime]) -> tuple[ShareTime, ...]:

@@ -228,10 +228,14 @@ class ObjectiveEntry:
 
 @frozen(kw_only=True)
 class SpanEntry:
-    """A busy interval of an instance or channel, or one in which the host waits."""
+    """A busy interval of an instance or channel, or one in which the host waits or sees to others."""
 
     step: Annotated[int, "one of `steps`"]
-    kind: Annotated[ActivityKind, "`run` or `copy`; `wait` where the host stands still"]
+    kind: Annotated[
+        ActivityKind,
+        "`run` or `copy`; `wait` where the host waits, `order` where it starts such a step, `settle` where "
+        "it sees that it is over",
+    ]
     what: Annotated[str, "the operator, the buffer that a copy fills, or the event that is waited for"]
     where: Annotated[str, "the instance, the channel by its engine and number, or the host"]
     start: Annotated[float, "seconds from the start of a run"]
@@ -268,7 +272,11 @@ class ExecutionEntry:
     alone: Annotated[float, "makespan in seconds if partitions run one after the other"]
     overlap: Annotated[str, "what overlaps, and what does not for lack of memory"]
     entries: Annotated[tuple[SpanEntry, ...], "the busy intervals of instances and DMA channels"]
-    waits: Annotated[tuple[SpanEntry, ...], "the intervals in which the host stands still until an event"]
+    waits: Annotated[
+        tuple[SpanEntry, ...],
+        "the intervals in which the host waits for an event, and those in which it starts and settles steps "
+        "of others; the latter are parts of waits, too",
+    ]
 
     def contradictions(self) -> Iterator[tuple[Path, str]]:
         """A run that takes less than a lower bound."""

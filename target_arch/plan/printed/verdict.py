@@ -29,7 +29,8 @@ def verdict(model: ModelEntry) -> str:
 def _time(run: ExecutionEntry, within: str) -> str:
     """The time of a run, the busiest instance or channel, and how much the slowest operator is worth."""
     said = f"{duration(run.makespan)}{within} a run"
-    busiest = _largest(_sums(run.entries, lambda span: span.where))
+    orders = (span for span in run.waits if span.kind in (ActivityKind.ORDER, ActivityKind.SETTLE))
+    busiest = _largest(_sums((*run.entries, *orders), lambda span: span.where))
     if busiest is not None and run.makespan:
         said += f", {busiest[0]} busy for {busiest[1] / run.makespan:.0%} of it"
     slowest = _largest(

@@ -23,6 +23,14 @@ _MOST = 6_000
 """Bars that are drawn one by one; of more, those too narrow to be seen are joined with their neighbours."""
 _VISIBLE = 500e-6
 """The part of the whole up to which bars are joined: half a pixel, and 32 in the widest drawing."""
+_CLASSES = {
+    ActivityKind.WAIT: "wait",
+    ActivityKind.COPY: "copy",
+    ActivityKind.ORDER: "plain",
+    ActivityKind.SETTLE: "plain",
+}
+"""The classes of bars that have not that of their lane."""
+_BY_HOST = {ActivityKind.ORDER: "the host starts ", ActivityKind.SETTLE: "the host sees the end of "}
 
 
 @frozen(kw_only=True)
@@ -146,13 +154,13 @@ def _joined(spans: Iterable[Activity], whole: float) -> list[Activity]:
 def _bar(span: Activity, top: float, lane: Lane, whole: float, said: Mapping[int, str], part: float) -> str:
     room = part * (span.end - span.start) / whole if whole else 0
     x, width = percent(span.start, whole), percent(max(span.end - span.start, 0), whole)
-    class_ = {ActivityKind.WAIT: "wait", ActivityKind.COPY: "copy"}.get(span.kind, lane.class_)
+    class_ = _CLASSES.get(span.kind, lane.class_)
     about = tip(
-        f"{said.get(span.step, span.what)}\nstep {span.step}, {duration(span.end - span.start)} "
-        f"from {_time(span.start)} on"
+        f"{_BY_HOST.get(span.kind, '')}{said.get(span.step, span.what)}\n"
+        f"step {span.step}, {duration(span.end - span.start)} from {_time(span.start)} on"
     )
     y = top + (LANE - _BAR) / 2
-    zoomed = None if span.kind == ActivityKind.WAIT else zoom_class(room, span.what)
+    zoomed = zoom_class(room, span.what) if span.kind in (ActivityKind.RUN, ActivityKind.COPY) else None
     if zoomed is None:
         return tag("rect", about, x=x, y=y, width=width, height=_BAR, class_=class_)
     inside = [
@@ -167,8 +175,10 @@ def legend(run: ShownRun, soc: SoC) -> tuple[tuple[str, str], ...]:
     """Classes and words for the colours of the timeline."""
     busy = [(lane.class_, lane.name) for lane in lanes(run, soc) if lane.class_ != "copy"]
     copies = any(span.kind == ActivityKind.COPY for span in run.spans)
+    orders = any(span.kind in _BY_HOST for span in run.waits)
     return (
         *busy,
         *((("copy", "a copy"),) if copies else ()),
         *((("wait", "the host waits"),) if run.waits else ()),
+        *((("plain", "the host starts work of others, or sees its end"),) if orders else ()),
     )

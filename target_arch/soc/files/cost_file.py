@@ -46,7 +46,12 @@ def parse_costs(text: str, shown: str, soc: SoC) -> Costs:
     faults: Faults = list(_undeclared(table, soc))
     costs = read_record(Costs, table, faults)
     if costs is not None:
-        faults += [*_foreign(costs, soc), *_copies(costs.copies, soc), *_clocks(costs, soc)]
+        faults += [
+            *_foreign(costs, soc),
+            *_copies(costs.copies, soc),
+            *_orders(costs, soc),
+            *_clocks(costs, soc),
+        ]
     if costs is None or faults:
         raise DiagnosticError(placed(faults, shown, text))
     return evolve(costs, copies=tuple(_of_replicas(path, soc) for path in costs.copies), origin=shown)
@@ -96,6 +101,21 @@ def _in_cycles(costs: Costs) -> Iterator[Path]:
     for owner, table in costs.measured.items():
         yield from (("measured", owner, name) for name, cost in table.items() if cost.time.cycles)
     yield from (("fitted", arch, "rates") for arch, fit in costs.fitted.items() if fit.cycles)
+
+
+def _orders(costs: Costs, soc: SoC) -> Iterator[Fault]:
+    """Orders to what is no device, and to the host itself."""
+    engines = [dma.name for dma in soc.dmas]
+    devices = [*(arch.name for arch in soc.archs if not arch.host), *engines]
+    for name in costs.orders:
+        path: Path = ("orders", name)
+        if name == soc.host.name:
+            said, hint = "the host gives itself no orders", name_hint("", devices, "devices here")
+            yield Fault(rule="order-to-host", path=path, message=said, hint=hint, at_key=True)
+        elif name not in devices:
+            said = f"neither a target_arch nor a DMA engine `{name}` is declared"
+            hint = name_hint(name, devices, "declared here")
+            yield Fault(rule="unknown-device", path=path, message=said, hint=hint, at_key=True)
 
 
 def _copies(costs: tuple[PathCost, ...], soc: SoC) -> Iterator[Fault]:

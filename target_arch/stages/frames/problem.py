@@ -15,6 +15,7 @@ from target_arch.stages.program.hazards import overlap
 from target_arch.stages.program.items import Item, Run, Slot, Transfer
 from target_arch.stages.program.program import Program
 from target_arch.stages.steps.simulation.clock import HOST
+from target_arch.stages.steps.simulation.orders import NO_ORDERS, Orders
 from target_arch.stages.steps.simulation.replay import step_times
 from target_arch.stages.steps.simulation.times import Times
 
@@ -25,7 +26,8 @@ class FrameProblem:
 
     `before` has for each task those of the same frame that must have ended before it begins. `carried` are
     pairs: the first must have ended before the next frame's second begins, as both touch a state. `widths`
-    is how many tasks a resource does at once: the channels of an engine.
+    is how many tasks a resource does at once: the channels of an engine. `orders` are what tasks of others
+    take of the host.
     """
 
     run: StepOrder = field(repr=False)
@@ -35,13 +37,18 @@ class FrameProblem:
     before: Sequence[tuple[int, ...]]
     carried: tuple[tuple[int, int], ...]
     widths: Mapping[str, int]
+    orders: Orders = NO_ORDERS
 
     @cached_property
     def busy(self) -> Mapping[str, int]:
-        """The time in which each resource works for one frame: all of an engine's channels together."""
+        """The time in which each resource works for one frame: all of an engine's channels together, and the
+        host for what it orders and settles.
+        """
         busy = Counter[str]()
         for where, takes in zip(self.where, self.takes, strict=True):
             busy[where] += takes
+            if where in self.orders:
+                busy[HOST] += self.orders[where].both
         return busy
 
     @cached_property
@@ -89,6 +96,7 @@ def frame_problem(soc: SoC, run: StepOrder, times: Times) -> FrameProblem:
         before=dependences(program),
         carried=tuple(_carried(program)),
         widths={dma.name: dma.channels for dma in soc.dmas},
+        orders=times.orders,
     )
 
 

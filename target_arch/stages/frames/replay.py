@@ -23,7 +23,7 @@ class FrameTimes:
 
 def replayed(problem: FrameProblem, one: Round) -> FrameTimes:
     """The times of a round. Steps take what they take in the run."""
-    clock, values = Clock(), dict[str, int]()
+    clock, values = Clock(orders=problem.orders), dict[str, int]()
     begins, ends = list[int](), list[int]()
     rounds = WARM * (one.stages + 1)
     for turn in range(2 * rounds):

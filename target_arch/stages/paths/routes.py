@@ -177,6 +177,11 @@ def _rows_of(part: Slice, first: int, rows: int) -> Slice:
     return evolve(part, offset=part.offset + first * part.stride, rows=min(rows, part.rows - first))
 
 
+def transfers(path: CopyPath, bytes: int) -> int:
+    """The transfers that contiguous bytes take over a path."""
+    return ceil_div(bytes, _block(path)) if path.max_bytes else 1
+
+
 def _block(path: CopyPath) -> int:
     """Bytes of one transfer (one row): the limit, rounded down so that the next one starts aligned."""
     limit = path.max_bytes or 0

@@ -84,7 +84,7 @@ class CandidateTable:
 
     def __init__(self, wanted: PlacementTask) -> None:
         self._wanted = wanted
-        self.routes = Routes(wanted.soc, access.resting(wanted.mode))
+        self.routes = Routes(wanted.setting.ordered, access.resting(wanted.mode))
         self.traffic = Traffic(wanted.soc, self.routes)
         self._instances = wanted.soc.instances
         near, fixed = access.resting(wanted.mode), wanted.mode.constants

@@ -27,12 +27,15 @@ WIDE = 64
 
 @frozen(kw_only=True)
 class InstanceGroup:
-    """Interchangeable instances; `rank` is their place in the partitioning order."""
+    """Interchangeable instances; `rank` is their place in the partitioning order, `order` the host's seconds
+    for each operator there.
+    """
 
     instances: tuple[Instance, ...]
     reach: MemoryAccess
     rank: int
     host: bool = False
+    order: float = 0.0
 
 
 @frozen(kw_only=True, slots=False)
@@ -92,12 +95,13 @@ def walk(problem: ChainProblem, groups: Mapping[str, int]) -> tuple[int, list[tu
         masks = tuple([where[name] for name in names])
         before.append(masks)
         compute = problem.computes[operator.id][number]
+        order = problem.groups[number].order
         seen = copy_costs.of(operator.id, number, masks)
         if compute is None or seen is None:
             return None
         where.update(zip(names, seen.inputs, strict=True))
         where[operator.output] = seen.output
-        spent += round(compute * PICO) + seen.copy
+        spent += round((compute + order) * PICO) + seen.copy
     ending = _ending(problem, where)
     return None if ending is None else (spent + ending, before)
 
@@ -160,7 +164,7 @@ def _step(
     inputs = [places[name] for name in problem.copy_costs.operands[operator.id].names]
     kept = [places[name] for name in after]
     options = [
-        (number, round(compute * PICO), group.rank)
+        (number, round((compute + group.order) * PICO), group.rank)
         for number, (compute, group) in enumerate(
             zip(problem.computes[operator.id], problem.groups, strict=True)
         )

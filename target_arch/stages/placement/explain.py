@@ -124,11 +124,15 @@ class _Reasoner:
         back = seen.left + onward
         named = (("copy of constants", seen.fixed), ("copy of its result", back))
         parts += [CostItem(what=what, seconds=picos / PICO) for what, picos in named if picos]
-        instance = self._problem.groups[number].instances[0]
+        group = self._problem.groups[number]
+        instance = group.instances[0]
+        if group.order:
+            parts.append(CostItem(what="order of the host", seconds=group.order))
         answer = self._table.answers[operator.id][instance.name]
         return Cost(
             compute=compute,
             copy=(seen.copy + onward) / PICO,
+            order=group.order,
             parts=tuple(parts),
             load=0.0 if instance.arch.host else instance.arch.load.time,
             measured=answer.measured,

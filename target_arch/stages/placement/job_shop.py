@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from target_arch.plan.model import Operator
 from target_arch.soc.model import HOST_ENGINE, CopyPath
 from target_arch.stages.paths.reach import MemoryAccess
-from target_arch.stages.paths.routes import PICO
+from target_arch.stages.paths.routes import PICO, transfers
 from target_arch.stages.placement.candidates import CandidateTable, PlacementTask
 from target_arch.stages.placement.cheapest_chain import ChainProblem
 from target_arch.stages.placement.operator_copies import Footprint
@@ -35,6 +35,9 @@ class JobShop:
         engines = {dma.name: len(self._machines) + number for number, dma in enumerate(wanted.soc.dmas)}
         host = next(number for number, group in enumerate(problem.groups) if group.host)
         self._resources = engines | {HOST_ENGINE: self._machines[problem.groups[host].instances[0].name]}
+        self._orders = {
+            dma.name: round(sum(wanted.setting.costs.order(dma.name).usual) * PICO) for dma in wanted.soc.dmas
+        }
         self._masks = [problem.traffic.mask(group.reach.writes) for group in problem.groups]
         self._masks += [problem.inputs, problem.constants]
         self._goals: list[MemoryAccess | None] = [group.reach for group in problem.groups]
@@ -136,13 +139,18 @@ class JobShop:
             if carried.route:
                 landing = self._problem.traffic.mask((carried.rests,))
             for place, (path, time) in enumerate(carried.route):
-                key = (place, self._resource(path))
-                hops[key] = hops.get(key, 0) + time
+                for resource, takes in self._hops(path, time, size):
+                    hops[place, resource] = hops.get((place, resource), 0) + takes
         found = tuple((resource, time) for (_, resource), time in sorted(hops.items()))
         return Way(landing=landing, hops=found) if found else HERE
 
-    def _resource(self, path: CopyPath) -> int:
-        return self._resources[path.engine]
+    def _hops(self, path: CopyPath, time: int, size: int) -> tuple[Hop, ...]:
+        """A copy of so many bytes that takes so long with its order: what it takes of the host, then of the
+        engine.
+        """
+        engine, host = self._resources[path.engine], self._resources[HOST_ENGINE]
+        order = self._orders.get(path.engine, 0) * transfers(path, size)
+        return ((host, order), (engine, time - order)) if order else ((engine, time),)
 
     def _all_stays(self) -> tuple[tuple[Stay | None, ...], ...]:
         count = len(self._problem.groups)
@@ -191,9 +199,17 @@ class JobShop:
         return Stay(
             machines=able,
             time=round(compute * PICO),
-            before=self._moves_in(touched.sizes, fixed, reach) if reach.local else (),
+            before=(
+                *self._order(number),
+                *(self._moves_in(touched.sizes, fixed, reach) if reach.local else ()),
+            ),
             after=self._moves_out(touched.result, reach) if reach.local else (),
         )
+
+    def _order(self, number: int) -> tuple[Hop, ...]:
+        """The host's time for an operator on a group."""
+        order = round(self._problem.groups[number].order * PICO)
+        return ((self._resources[HOST_ENGINE], order),) if order else ()
 
     def _moves_in(self, sizes: Iterable[int], fixed: Iterable[int], reach: MemoryAccess) -> tuple[Hop, ...]:
         traffic = self._problem.traffic
@@ -205,10 +221,10 @@ class JobShop:
         ):
             carried = traffic.carry(mask, size, reach)
             if carried is not None and carried.move is not None:
-                path, time = carried.move
-                hops[self._resource(path)] = hops.get(self._resource(path), 0) + time
+                for resource, time in self._hops(*carried.move, size):
+                    hops[resource] = hops.get(resource, 0) + time
         return tuple(hops.items())
 
     def _moves_out(self, size: int, reach: MemoryAccess) -> tuple[Hop, ...]:
         taken = self._problem.traffic.taken(size, reach)
-        return () if taken is None else ((self._resource(taken[0]), taken[1]),)
+        return () if taken is None else self._hops(*taken, size)

@@ -265,6 +265,7 @@ def _groups(wanted: PlacementTask, candidates: CandidateTable) -> tuple[Instance
             reach=candidates.reaches[members[0].name],
             rank=ranks[members[0].arch.name],
             host=members[0].arch.host,
+            order=wanted.setting.order(members[0]),
         )
         for members in groups.values()
     )

@@ -22,6 +22,7 @@ from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.program.program import Program
 from target_arch.stages.steps.headroom import Headroom
 from target_arch.stages.steps.simulation.clock import HOST, Clock
+from target_arch.stages.steps.simulation.orders import Orders
 from target_arch.stages.steps.simulation.times import Times
 
 AHEAD = 32
@@ -34,7 +35,8 @@ PATIENCE = 5_000
 class OrderProblem:
     """A program as a scheduling problem: for every item its predecessors, its time, and its resource.
 
-    `widths` is the number of channels of each engine; every other resource does one thing at a time.
+    `widths` is the number of channels of each engine; every other resource does one thing at a time. `orders`
+    are what items of others take of the host.
     """
 
     program: Program
@@ -42,6 +44,7 @@ class OrderProblem:
     takes: Sequence[int]
     where: Sequence[str]
     widths: Mapping[str, int]
+    orders: Orders
     ranks: Sequence[int]
     """Picoseconds from the start of an item to the end of everything that depends on it."""
 
@@ -57,6 +60,7 @@ def problem(work: PartialLowering, program: Program, times: Times) -> OrderProbl
         takes=takes,
         where=[_where(item, hosts) for item in program.items],
         widths={dma.name: dma.channels for dma in work.soc.dmas},
+        orders=times.orders,
         ranks=_ranks(before, takes),
     )
 
@@ -109,7 +113,8 @@ class _Interleaver:
                 self._after[other].append(number)
         self._missing = [len(before) for before in given.before]
         self._done = [-1] * count
-        self._clock = Clock(given.widths)
+        self._clock = Clock(given.widths, given.orders)
+        self._unsettled = set[int]()
         self._turn = self._entered = 0
         self._turns = _turns(given.program.items)
         self._order: list[int] = []
@@ -209,9 +214,12 @@ class _Interleaver:
 
     def _begin(self, number: int) -> None:
         where, takes = self._given.where[number], self._given.takes[number]
+        self._settle(number)
         start, self._done[number] = self._clock.begin(where, self._clock.now, takes)
         self._room.take(number, self._turn, start, start + takes)
         self._order.append(number)
+        if where in self._given.orders:
+            self._unsettled.add(number)
         while self._turn < len(self._done) and self._done[self._turn] >= 0:
             self._turn += 1
         for other in self._after[number]:
@@ -220,6 +228,14 @@ class _Interleaver:
                 self._await(other)
         if self._turn < len(self._done):
             self._enter()
+
+    def _settle(self, number: int) -> None:
+        """The host sees that what an item needs of other resources is over."""
+        given = self._given
+        for other in self._unsettled.intersection(given.before[number]) if self._unsettled else ():
+            if given.where[other] != given.where[number]:
+                self._unsettled.remove(other)
+                self._clock.wait_until(self._clock.now + given.orders[given.where[other]].end)
 
 
 def _turns(items: Sequence[Item]) -> list[int]:

@@ -80,7 +80,7 @@ class _Orderer:
         self._final: dict[str, int] = {}
         self._over: dict[str, tuple[str, ...]] = {}
         self._open: dict[str, deque[tuple[int, tuple[str, ...]]]] = {}
-        self._times, self._clock = times, Clock()
+        self._times, self._clock = times, Clock(orders=times.orders)
         self._dead = DeadBytes(program, homes, self._flight)
         self._free = FreeBytes(work.soc, program, self._flight, self._clock, self._wait) if crowded else None
 

@@ -9,7 +9,16 @@ from attrs import evolve
 from target_arch.diagnostics import DiagnosticError
 from target_arch.resources import soc_configs
 from target_arch.soc import read_soc
-from target_arch.soc.costs import Costs, LoadCost, Measured, MeasuredTime, PathCost, PowerCost, StatedError
+from target_arch.soc.costs import (
+    Costs,
+    LoadCost,
+    Measured,
+    MeasuredTime,
+    OrderCost,
+    PathCost,
+    PowerCost,
+    StatedError,
+)
 from target_arch.soc.files.cost_file import cost_text, parse_costs, read_costs
 from target_arch.soc.text import show
 
@@ -50,6 +59,10 @@ def test_the_example_of_the_documentation() -> None:
         },
         copies=(PathCost(sources=("ddr", "sram"), targets=("dsp_tcm",), setup=1.4e-6, bandwidth=310e6),),
         loads={"fpga_conv2d": LoadCost(bytes=2 * 2**20, time=14e-3)},
+        orders={
+            "dsp_cpu": OrderCost(start=3.5e-6, end=600e-9),
+            "ps_dma": OrderCost(start=1.2e-6),
+        },
         origin="c.json",
     )
 
@@ -173,6 +186,38 @@ def test_a_target_arch_goes_before_its_backend_and_an_id_before_a_kind() -> None
             '"copies": [{"from": "ddr", "to": "dsp_tcm", "worst": {}}]',
             "{",
             "the worst of a copy path needs `setup` or `bandwidth` [bad-record]",
+        ),
+        (
+            '"orders": {"dsp_cpu": {}}',
+            "{",
+            "an order needs `start` or `end` or `worst`: a time of the host [bad-record]",
+        ),
+        (
+            '"orders": {"dsp_cpu": {"start": "2 us", "worst": {}}}',
+            "{",
+            "the worst of an order needs `start` or `end`: a time [bad-record]",
+        ),
+        (
+            '"orders": {"dsp_cpu": {"end": "2 us", "worst": {"end": "1 us"}}}',
+            '"1 us"',
+            "the `end` at worst is less than usual [bad-record]",
+        ),
+        (
+            '"orders": {"dsp_cpu": {"start": "-2 us"}}',
+            '"-2 us"',
+            "`start` must be at least 0 and at most 1,000,000 s [out-of-range]",
+        ),
+        (
+            '"orders": {"host_cpu": {"start": "2 us"}}',
+            '"host_cpu"',
+            "the host gives itself no orders [order-to-host]\n"
+            "hint: devices here: `accelerator`, `axi_dma`, `dsp_cpu`, `fpga_conv2d`, `ps_dma`",
+        ),
+        (
+            '"orders": {"ps_dm": {"start": "2 us"}}',
+            '"ps_dm"',
+            "neither a target_arch nor a DMA engine `ps_dm` is declared [unknown-device]\n"
+            "hint: did you mean `ps_dma`?",
         ),
         (
             '"copies": [{"from": "ddr", "to": "dsp_tcm", "setup": "3 us", "worst": {"setup": "2 us"}}]',

@@ -12,8 +12,10 @@ from target_arch.plan.frames import FramePipeline
 from target_arch.plan.memory import Arena
 from target_arch.plan.objective import Objective
 from target_arch.plan.printed.frames import frame_curve, frames_in_flight
+from target_arch.plan.steps import Copy, Dispatch
 from target_arch.resources import examples
 from target_arch.soc import read_soc
+from target_arch.soc.costs import Costs, OrderCost
 from tests.conftest import GoldenCheck
 from tests.relax.models import helper, onnx_model, save
 
@@ -69,6 +71,22 @@ def test_the_manifest_has_it(made: CompiledModel) -> None:
     assert (entry.frames, entry.period) == (pipeline_of(made).frames, pipeline_of(made).period)
     assert compiled(None).manifest.frames is None
     assert b'"frames"' not in compiled(None).bundle.files["manifest.json"]
+
+
+def test_orders_take_the_hosts_time_of_every_frame(made: CompiledModel) -> None:
+    """With orders of 200 us the host alone sets the period, however many frames are in flight."""
+    soc = read_soc("zynq_edge")
+    devices = [*(arch.name for arch in soc.archs if not arch.host), *(dma.name for dma in soc.dmas)]
+    orders = {name: OrderCost(start=150e-6, end=50e-6) for name in devices}
+    prefer = {"*": "dsp_cpu"}
+    request = CompileRequest(model_path=DIGITS, soc=soc, frames="auto", prefer=prefer)
+    slow = pipeline_of(compile_model(evolve(request, costs=Costs(orders=orders))))
+    steps = [step for step in slow.order.steps if isinstance(step, Copy | Dispatch)]
+    ordered = sum(step.event is not None for step in steps) / slow.rounds
+    assert ordered >= 6
+    assert slow.busiest == "host_cpu"
+    assert 200e-6 * ordered <= slow.bound <= slow.period
+    assert slow.period > 2 * pipeline_of(compile_model(request)).period
 
 
 def test_one_frame_at_a_time() -> None:

@@ -8,6 +8,7 @@ import heapq
 from collections.abc import Mapping
 
 from target_arch.plan.steps import Event
+from target_arch.stages.steps.simulation.orders import FREE, NO_ORDERS, Orders
 
 NOTHING: Mapping[str, int] = {}
 
@@ -21,12 +22,14 @@ class Clock:
 
     A resource does one thing at a time; an engine with channels (`widths`) does one per channel, and uses the
     channel that is free first. The host starts asynchronous work, so this begins at `now`, the host's time,
-    or later.
+    or later. `orders` are what each start and each end of such work takes of the host.
     """
 
-    def __init__(self, widths: Mapping[str, int] = NOTHING) -> None:
+    def __init__(self, widths: Mapping[str, int] = NOTHING, orders: Orders = NO_ORDERS) -> None:
         self.now = 0
-        self._widths = widths
+        self._widths, self._orders = widths, orders
+        self._settled: dict[str, int] = {}
+        """By timeline how many of its steps the host knows to be over."""
         self._free: dict[str, list[int]] = {}
         """By resource a heap of the times at which its channels are free."""
         self._ends: dict[str, list[int]] = {}
@@ -38,11 +41,16 @@ class Clock:
         return self._free[resource][0] if resource in self._free else 0
 
     def begin(self, resource: str, ready: int, takes: int) -> tuple[int, int]:
-        """Keep a resource busy, from when it is free and the work is ready. Returns start and end."""
+        """Keep a resource busy, from when it is free and the work is ready, after the host has ordered it.
+        Returns start and end.
+        """
         if resource == HOST:
             start = max(ready, self.now)
             self.now = start + takes
             return start, self.now
+        if resource in self._orders:
+            self.now += self._orders[resource].start
+            ready = max(ready, self.now)
         if resource not in self._free:
             self._free[resource] = [0] * self._widths.get(resource, 1)
         channels = self._free[resource]
@@ -71,9 +79,24 @@ class Clock:
         """The time of an event."""
         return self._ends[timeline][value]
 
-    def wait(self, event: Event) -> None:
-        """The host continues when the event has happened."""
-        self.wait_until(self.done(event.timeline, event.value))
+    def wait(self, event: Event) -> tuple[tuple[int, int], ...]:
+        """The host continues when the event has happened and it has settled all steps of the timeline up to
+        it. Returns when it began and ended to settle each, as far as that takes its time.
+        """
+        takes = self._orders.get(event.timeline, FREE).end
+        if not takes:
+            self.wait_until(self.done(event.timeline, event.value))
+            return ()
+        first = self._settled.get(event.timeline, 0)
+        settled = tuple(self._settle(event.timeline, value, takes) for value in range(first, event.value))
+        self._settled[event.timeline] = max(first, event.value)
+        return settled
+
+    def _settle(self, timeline: str, before: int, takes: int) -> tuple[int, int]:
+        """Settle the step after so many."""
+        self.wait_until(self.done(timeline, before + 1))
+        self.now += takes
+        return self.now - takes, self.now
 
     def wait_until(self, time: int) -> None:
         """The host continues at that time."""

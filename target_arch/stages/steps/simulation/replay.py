@@ -1,12 +1,13 @@
 """A simulated run of the emitted steps, in the order in which the host executes them.
 
 It does not depend on how the steps were made: a step without an event takes the host's time, a step with an
-event takes the time of its timeline, and a Wait stops the host until the event has happened.
+event takes the time of its timeline after the host has ordered it, and a Wait stops the host until the event
+has happened and it has settled what is over.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from target_arch.plan.execution import Activity, ActivityKind
 from target_arch.plan.memory import Buffer
@@ -19,7 +20,9 @@ from target_arch.stages.steps.simulation.times import Times
 
 @frozen
 class Replay:
-    """The busy spans of every resource, the host's waits, and the end of the last step in seconds."""
+    """The busy spans of every resource, the host's waits and orders, and the end of the last step, in
+    seconds.
+    """
 
     spans: tuple[Activity, ...]
     waits: tuple[Activity, ...]
@@ -28,21 +31,48 @@ class Replay:
 
 def replay(order: StepOrder, times: Times, host: str) -> Replay:
     """The run of these steps. `host` is the host's instance."""
-    clock, spans, waits = Clock(), list[Activity](), list[Activity]()
-    memories = {buffer.name: buffer.memory for buffer in order.buffers}
-    end = 0
+    run = _Run(order, times, host)
     for number, step in enumerate(order.steps):
         if isinstance(step, Wait):
-            before = clock.now
-            clock.wait(step.event)
-            if clock.now > before:
-                waits.append(_span(number, step, host, before, clock.now))
+            run.wait(number, step)
         elif isinstance(step, Copy | Dispatch):
-            start, stop = clock.issue(step.event, _takes(step, times, memories))
-            where = host if step.event is None else step.event.timeline
-            spans.append(_span(number, step, where, start, stop))
-            end = max(end, stop)
-    return Replay(_ordered(spans), _ordered(waits), max(end, clock.now) / PICO)
+            run.issue(number, step)
+    return Replay(_ordered(run.spans), _ordered(run.waits), max(run.end, run.clock.now) / PICO)
+
+
+class _Run:
+    """A run so far."""
+
+    def __init__(self, order: StepOrder, times: Times, host: str) -> None:
+        self._times, self._host = times, host
+        self._memories = {buffer.name: buffer.memory for buffer in order.buffers}
+        self._issued: dict[str, list[tuple[int, Copy | Dispatch]]] = {}
+        self.clock = Clock(orders=times.orders)
+        self.spans, self.waits = list[Activity](), list[Activity]()
+        self.end = 0
+
+    def issue(self, number: int, step: Copy | Dispatch) -> None:
+        before, where = self.clock.now, self._host
+        start, stop = self.clock.issue(step.event, _takes(step, self._times, self._memories))
+        if step.event is not None:
+            where = step.event.timeline
+            self._issued.setdefault(where, []).append((number, step))
+            self._note(_span(number, step, self._host, before, self.clock.now), ActivityKind.ORDER)
+        self.spans.append(_span(number, step, where, start, stop))
+        self.end = max(self.end, stop)
+
+    def wait(self, number: int, step: Wait) -> None:
+        before, value = self.clock.now, step.event.value
+        settled = self.clock.wait(step.event)
+        self._note(_span(number, step, self._host, before, self.clock.now), ActivityKind.WAIT)
+        issued = self._issued[step.event.timeline][value - len(settled) : value]
+        for (other, work), (start, stop) in zip(issued, settled, strict=True):
+            self._note(_span(other, work, self._host, start, stop), ActivityKind.SETTLE)
+
+    def _note(self, span: Activity, kind: ActivityKind) -> None:
+        """Remember a time of the host that is not for its own work, if it is any."""
+        if span.end > span.start:
+            self.waits.append(evolve(span, kind=kind))
 
 
 def step_times(steps: Sequence[Copy | Dispatch], buffers: Iterable[Buffer], times: Times) -> tuple[int, ...]:

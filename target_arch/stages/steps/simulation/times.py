@@ -2,7 +2,7 @@
 
 A dispatch takes an equal share of the estimates (or measured times) of its operators, or of the time that its
 kernel states; one of a region takes those of all its operators, and what it computes twice. A copy takes the
-set-up of its path and the time of its bytes. Starting asynchronous work takes the host no time.
+set-up of its path and the time of its bytes. What work of others takes of the host is in `orders`.
 """
 
 from collections import Counter
@@ -14,6 +14,7 @@ from target_arch.plan.regions.region import Region
 from target_arch.soc.model import CopyPath
 from target_arch.stages.paths.routes import PICO, Routes
 from target_arch.stages.program.partial import PartialLowering
+from target_arch.stages.steps.simulation.orders import Orders, orders_of
 
 
 class Times:
@@ -24,10 +25,16 @@ class Times:
         self._paths = dict(zip(work.soc.copies, work.setting.timed.copies, strict=True))
         self._known: dict[tuple[CopyPath, int], int] = {}
         self._runs = _shares(work)
+        self.orders = self._ordered(work)
+        """The host's time for each step of a device."""
 
     def run(self, partition: str, operator: str) -> int:
         """One dispatch for an operator; 0 for an operator without a placement."""
         return self._runs.get((partition, operator), 0)
+
+    def _ordered(self, work: PartialLowering) -> Orders:
+        costs = work.setting.costs
+        return orders_of(work.soc, lambda device: costs.order(device).usual)
 
     def transfer(self, path: CopyPath, bytes: int) -> int:
         """One copy over a declared path."""

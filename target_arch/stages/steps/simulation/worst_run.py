@@ -20,6 +20,7 @@ def worst_percent(setting: Setting, lowered: Lowered) -> int | None:
     least, most = WorstTimes(work, 0.0), WorstTimes(work, 1.0)
     steps = [step for step in order.steps if isinstance(step, Copy | Dispatch)]
     stated = step_times(steps, order.buffers, least) == step_times(steps, order.buffers, most)
+    stated = stated and least.orders == most.orders
     if usual is None or not stated:
         return None
     worst = replay(order, least, setting.soc.host.name)

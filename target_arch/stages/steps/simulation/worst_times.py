@@ -10,6 +10,7 @@ from target_arch.soc.model import CopyPath
 from target_arch.stages.paths.routes import PICO
 from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.setting import Setting
+from target_arch.stages.steps.simulation.orders import Orders, orders_of
 from target_arch.stages.steps.simulation.times import Times
 
 Margins = Callable[[str], float]
@@ -20,14 +21,25 @@ class WorstTimes(Times):
     """The worst times of the steps of a placed and lowered model.
 
     An operator takes its `worst`; else its estimate, and what estimates of a calibrated target_arch were
-    exceeded by at most, or `margin` times as much on top. So does a copy over a path of which no `worst` is
-    stated.
+    exceeded by at most, or `margin` times as much on top. So does a copy over a path, and an order to a
+    device, of which no `worst` is stated.
     """
 
     def __init__(self, work: PartialLowering, margin: float) -> None:
-        super().__init__(_at_worst(work, margin))
         self._margin = margin
         self._setting = work.setting
+        super().__init__(_at_worst(work, margin))
+
+    def _ordered(self, work: PartialLowering) -> Orders:
+        def seconds(device: str) -> tuple[float, float]:
+            cost = self._setting.costs.order(device)
+            start, end = (
+                usual * (1 + self._margin) if most is None else max(usual, most)
+                for usual, most in zip(cost.usual, cost.longest, strict=True)
+            )
+            return start, end
+
+        return orders_of(work.soc, seconds)
 
     def transfer(self, path: CopyPath, bytes: int) -> int:
         usual, slowest = super().transfer(path, bytes), self._setting.costs.slowest(path)

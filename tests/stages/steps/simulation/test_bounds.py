@@ -14,6 +14,7 @@ from target_arch.plan.kernels import Access, Call, Kernel, LocalBuffer, Move, Op
 from target_arch.plan.model import Model
 from target_arch.plan.partitions import Partition, PartitionGraph
 from target_arch.plan.steps import StepOrder
+from target_arch.soc.costs import NOTHING_MEASURED, Costs, OrderCost
 from target_arch.soc.model import CopyPath, Dma, SoC
 from target_arch.stages.paths.routes import PICO
 from target_arch.stages.placement.place import place
@@ -50,6 +51,14 @@ def chip(soc: SoC, piece: int, channels: int, speeds: Sequence[float]) -> SoC:
     copies = tuple(changed(number, path) for number, path in enumerate(soc.copies))
     memories = tuple(evolve(memory, size=memory.size * ROOMY) for memory in soc.memories)
     return evolve(soc, memories=memories, dmas=engines, copies=copies)
+
+
+@st.composite
+def orders(draw: st.DrawFn) -> Costs:
+    """What steps of devices take of the host."""
+    names = [*(arch.name for arch in chips.EDGE.archs if not arch.host), "dma_0", "dma_1", "dma_2"]
+    times = st.sampled_from((0.0, 1e-6, 30e-6))
+    return Costs(orders={name: OrderCost(start=draw(times), end=draw(times)) for name in names})
 
 
 @st.composite
@@ -133,22 +142,27 @@ def bound_of(work: PartialLowering, steps: StepOrder) -> int:
     return order_bound(steps, Times(work), {dma.name: dma.channels for dma in work.soc.dmas})
 
 
-def work_of(model: Model, soc: SoC, tiles: int = 0, rules: Rules | None = None) -> PartialLowering:
+def work_of(
+    model: Model, soc: SoC, tiles: int = 0, rules: Rules | None = None, costs: Costs = NOTHING_MEASURED
+) -> PartialLowering:
     """Placed, and lowered where there are tiles."""
-    graph, names = place(model, chips.setting(soc), chips.BACKENDS, rules or Rules()), chips.codegens(soc)
+    setting, names = evolve(chips.setting(soc), costs=costs), chips.codegens(soc)
+    graph = place(model, setting, chips.BACKENDS, rules or Rules())
     kernels = {
         part.id: chips.c_kernel(part) if names[part.instance] == "c" else piecewise(graph, part, soc, tiles)
         for part in (graph.partitions if tiles else ())
     }
-    return PartialLowering(setting=chips.setting(soc), graph=graph, kernels=kernels)
+    return PartialLowering(setting=setting, graph=graph, kernels=kernels)
 
 
 @pytest.mark.slow
 @settings(max_examples=40, deadline=None)
-@given(models(), socs(), st.integers(0, 99))
-def test_no_order_with_the_same_flow_is_below_the_bound(model: Model, soc: SoC, seed: int) -> None:
+@given(models(), socs(), orders(), st.integers(0, 99))
+def test_no_order_with_the_same_flow_is_below_the_bound(
+    model: Model, soc: SoC, costs: Costs, seed: int
+) -> None:
     """Stand-ins use no buffer twice, so every order in which data flows as it does is a valid one."""
-    work = work_of(model, soc)
+    work = work_of(model, soc, costs=costs)
     homes, random, times = choose_homes(work), Random(seed), Times(work)
     program = in_pieces(join(work, homes, timed=True))
     before, bound = flow(program), bound_of(work, steps_of(work, program, homes, times))
@@ -159,9 +173,11 @@ def test_no_order_with_the_same_flow_is_below_the_bound(model: Model, soc: SoC, 
 
 @pytest.mark.slow
 @settings(max_examples=40, deadline=None)
-@given(models(), socs(), st.sampled_from((2, 4, 8)), st.integers(0, 99))
-def test_no_order_of_tiles_is_below_the_bound(model: Model, soc: SoC, tiles: int, seed: int) -> None:
-    work = work_of(model, soc, tiles)
+@given(models(), socs(), orders(), st.sampled_from((2, 4, 8)), st.integers(0, 99))
+def test_no_order_of_tiles_is_below_the_bound(
+    model: Model, soc: SoC, costs: Costs, tiles: int, seed: int
+) -> None:
+    work = work_of(model, soc, tiles, costs=costs)
     homes, random, times = choose_homes(work), Random(seed), Times(work)
     program = in_pieces(join(work, homes))
     before, bound = dependences(program), bound_of(work, steps_of(work, program, homes, times))

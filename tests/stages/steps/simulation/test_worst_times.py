@@ -15,17 +15,26 @@ from target_arch.plan.lowered import Lowered
 from target_arch.plan.step_ends import step_ends
 from target_arch.plan.steps import Dispatch
 from target_arch.plan.workloads.tasks import TaskWork
-from target_arch.plan.workloads.workload import PICO, WorstRule
+from target_arch.plan.workloads.workload import PICO, TimedModel, Timing, WorstRule
 from target_arch.soc import read_soc
-from target_arch.soc.costs import Costs, FittedCosts, MeasuredTime, StatedError
+from target_arch.soc.costs import (
+    Costs,
+    FittedCosts,
+    MeasuredTime,
+    OrderCost,
+    StatedError,
+    WorstOrder,
+)
 from target_arch.soc.files.cost_file import parse_costs
 from target_arch.soc.model import CopyPath
 from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.setting import Setting
+from target_arch.stages.steps.simulation.orders import OrderTime
 from target_arch.stages.steps.simulation.replay import replay
 from target_arch.stages.steps.simulation.worst_run import worst_percent
 from target_arch.stages.steps.simulation.worst_times import WorstTimes
-from target_arch.stages.workloads.tasks import worst_steps
+from target_arch.stages.workloads.alone import task_times
+from target_arch.stages.workloads.tasks import timed_task, worst_steps
 
 DIGITS = Path(__file__).parents[4] / "examples" / "digits" / "digits_int8.onnx"
 SOC = read_soc("zynq_edge")
@@ -118,3 +127,39 @@ def test_one_unstated_step_leaves_the_percentage_open() -> None:
     assert worst_percent(evolve(setting, costs=costs()), lowered) is None
     setting, lowered = planned(estimated=True)
     assert worst_percent(setting, lowered) is None
+
+
+ORDERED = {
+    "dsp_cpu": OrderCost(start=2e-6, end=1e-6, worst=WorstOrder(start=7e-6)),
+    "fpga_conv2d": OrderCost(start=3e-6),
+}
+
+
+def test_orders_at_worst_are_as_stated_or_have_the_margin() -> None:
+    setting, lowered = planned()
+    ordered = evolve(setting, costs=evolve(setting.costs, orders=ORDERED))
+    work = PartialLowering(setting=ordered, graph=lowered.graph, kernels=lowered.kernels)
+    engine = next(name for name in WorstTimes(work, 0.0).orders if name.startswith("fpga_conv2d"))
+    worst = WorstTimes(work, 0.5).orders
+    micro = PICO // 10**6
+    assert worst["dsp_cpu"] == OrderTime(7 * micro, 3 * micro // 2)
+    assert worst[engine] == OrderTime(9 * micro // 2, 0)
+    assert worst_percent(ordered, lowered) is None, "the worst end of one of them is not stated"
+
+
+def test_the_host_has_all_its_orders_in_a_task() -> None:
+    """Each step of a device is started once and settled once, when its end is waited for or the next step of
+    its timeline comes.
+    """
+    setting, lowered = planned()
+    ordered = evolve(setting, costs=evolve(setting.costs, orders=ORDERED))
+    work = PartialLowering(setting=ordered, graph=lowered.graph, kernels=lowered.kernels)
+    orders, rule = WorstTimes(work, 0.0).orders, WorstRule(margin=0.0, overhead=5)
+    steps = list(worst_steps(rule, ordered, lowered))
+    devices = [step.instance for step, _ in steps if isinstance(step, Dispatch) and step.event is not None]
+    expected = sum(orders[name].both for name in devices if name in orders) + 5 * len(steps)
+    assert expected > 5 * len(steps)
+    assert sum(each.host for _, each in steps) == expected
+    timing = Timing(period=PICO, deadline=PICO)
+    task = timed_task(rule, TimedModel(name="m", file=DIGITS, timing=timing), ordered, lowered)
+    assert task_times(task).hosted >= expected
