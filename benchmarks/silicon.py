@@ -11,8 +11,9 @@ converting them, at the time of one value that the other of the two says.
 
 `--classes` prints the shares of classes of instructions and the cycles by the classes of
 `target_arch/soc/chip/processors.toml`; `--energy` joules as the power of the other tasks times the published
-time; `--bounds` this project's own kernels beside the best published time of each chip. Needs what
-`benchmarks.machine_code` needs, `../shared`, and Vela.
+time, with an accelerator's products on top of the power of its core where that was published alone, and from
+one voltage to another; `--bounds` this project's own kernels beside the best published time of each chip.
+Needs what `benchmarks.machine_code` needs, `../shared`, and Vela.
 """
 
 import argparse
@@ -21,6 +22,7 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from math import exp, log
 from pathlib import Path
 from statistics import fmean, median
@@ -39,6 +41,7 @@ from benchmarks.machine_code import (
 )
 from target_arch.pipeline import CompileRequest, compile_model
 from target_arch.plan.printed.text import table
+from target_arch.relax.importer import import_model
 from target_arch.soc import read_soc
 from target_arch.soc.chip.processors import processors
 
@@ -46,6 +49,9 @@ TASKS: Mapping[str, str] = dict(zip(NAMES, ("kws", "vww", "ic", "ad"), strict=Tr
 _SHOWN = 4
 """Functions of each task that is predicted below what is published."""
 _NUMBER = re.compile(r"[0-9.]+")
+_VOLTS = re.compile(r" ([0-9.]+) V$")
+_ENOUGH = 3
+"""Tasks with microjoules, without which nothing is predicted of a chip."""
 _REST = Path(__file__).with_name("cmsis_nn_rest.c")
 _FUNCTIONS = (
     "arm_fully_connected_s8.c",
@@ -225,14 +231,72 @@ def from_vela(rows: Sequence[PublishedRow]) -> Iterator[Prediction]:
 
 
 def energies(rows: Sequence[PublishedRow]) -> Iterator[Prediction]:
-    """Microjoules as the power of the other tasks times the published time."""
+    """Microjoules by the power of the other tasks and the published time. Where the chip's core was published
+    alone, too, its power counts, and what an accelerator takes on top is for its multiply-accumulates.
+    """
+    products = multiply_accumulates()
     for row in rows:
-        if len(row.microjoules) < 3:
+        core = alone(rows, row)
+        if len(row.microjoules) < _ENOUGH:
             continue
         found = left_out(row.microjoules, row.milliseconds)
+        if core is not None:
+            found = beside_core(row, core, products)
         for task, value in row.microjoules.items():
-            name = f"{row.chip}, {row.framework}"
-            yield Prediction(chip=name, task=task, published=value, predicted=found[task])
+            yield Prediction(chip=_named(row), task=task, published=value, predicted=found[task])
+
+
+def multiply_accumulates() -> dict[str, int]:
+    """The multiply-accumulates of each task's model, all of which run on chips."""
+    models = {task: import_model(SHARED / "models" / f"{name}.tflite")[0] for name, task in TASKS.items()}
+    return {task: sum(map(model.macs, model.operators)) for task, model in models.items()}
+
+
+def alone(rows: Sequence[PublishedRow], row: PublishedRow) -> PublishedRow | None:
+    """The row of a chip without its accelerator, by the same framework; None where there is none."""
+    chip, _, accelerator = row.chip.partition(" + ")
+    both = (one for one in rows if accelerator and (one.chip, one.framework) == (chip, row.framework))
+    return next(both, None)
+
+
+def beside_core(row: PublishedRow, core: PublishedRow, products: Mapping[str, int]) -> dict[str, float]:
+    """Microjoules of each task: its time at the core's power, and its multiply-accumulates at the energy of
+    one; both by the other tasks.
+    """
+    found = {}
+    for task, took in row.milliseconds.items():
+        others = [other for other in row.microjoules if other != task]
+        power = exp(fmean(log(core.microjoules[each] / core.milliseconds[each]) for each in others))
+        more = {each: row.microjoules[each] - power * row.milliseconds[each] for each in others}
+        energy = exp(fmean(log(more[each] / products[each]) for each in others))
+        found[task] = power * took + energy * products[task]
+    return found
+
+
+def at_other_voltages(rows: Sequence[PublishedRow]) -> Iterator[Prediction]:
+    """Microjoules of chips that were published at two voltages, from the lower one's: as the square of the
+    voltage, with nothing fitted.
+    """
+    for low, high in product(rows, repeat=2):
+        if _chip(low) == _chip(high) and 0 < _voltage(low) < _voltage(high):
+            for task, value in high.microjoules.items():
+                expected = low.microjoules[task] * (_voltage(high) / _voltage(low)) ** 2
+                yield Prediction(chip=_named(high), task=task, published=value, predicted=expected)
+
+
+def _voltage(row: PublishedRow) -> float:
+    """The volts in a row's name; 0 where it names none."""
+    found = _VOLTS.search(row.chip)
+    return float(found[1]) if found else 0.0
+
+
+def _chip(row: PublishedRow) -> str:
+    """The name of a row's chip, without its volts."""
+    return _VOLTS.sub("", row.chip)
+
+
+def _named(row: PublishedRow) -> str:
+    return f"{row.chip}, {row.framework}"
 
 
 def summary(title: str, some: Sequence[Prediction]) -> str:
@@ -326,6 +390,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         found = list(energies(rows))
         show(found, "uJ")
         print(summary("energy, each task left out", found))
+        both = {_named(row) for row in rows if alone(rows, row) is not None}
+        print(summary("of which with a core that is known alone", [p for p in found if p.chip in both]))
+        scaled = list(at_other_voltages(rows))
+        show(scaled, "uJ")
+        print(summary("energy at a higher voltage", scaled))
         return
     blocks = {machine: library_blocks(machine) for machine in _BOARDS}
     if options.classes:

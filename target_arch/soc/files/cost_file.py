@@ -43,13 +43,12 @@ def parse_costs(text: str, shown: str, soc: SoC) -> Costs:
             f'this version reads `"schema": {SCHEMA}`',
         )
         raise refusal("schema-version", place, f"this file {said}", hint)
-    faults: Faults = list(_undeclared(table, soc))
+    faults: Faults = [*_undeclared(table, soc), *_no_devices(table, soc)]
     costs = read_record(Costs, table, faults)
     if costs is not None:
         faults += [
             *_foreign(costs, soc),
             *_copies(costs.copies, soc),
-            *_orders(costs, soc),
             *_clocks(costs, soc),
         ]
     if costs is None or faults:
@@ -73,6 +72,21 @@ def _undeclared(table: Mapping[str, Any], soc: SoC) -> Iterator[Fault]:
                 said, hint = f"target_arch `{name}` is not declared", name_hint(name, names, "declared here")
                 path = (section, name)
                 yield Fault(rule="unknown-target-arch", path=path, message=said, hint=hint, at_key=True)
+
+
+def _no_devices(table: Mapping[str, Any], soc: SoC) -> Iterator[Fault]:
+    """Orders to what is no device, and to the host itself."""
+    orders, engines = table.get("orders"), [dma.name for dma in soc.dmas]
+    devices = [*(arch.name for arch in soc.archs if not arch.host), *engines]
+    for name in orders if isinstance(orders, dict) else ():
+        path: Path = ("orders", name)
+        if name == soc.host.name:
+            said, hint = "the host gives itself no orders", name_hint("", devices, "devices here")
+            yield Fault(rule="order-to-host", path=path, message=said, hint=hint, at_key=True)
+        elif name not in devices:
+            said = f"neither a target_arch nor a DMA engine `{name}` is declared"
+            hint = name_hint(name, devices, "declared here")
+            yield Fault(rule="unknown-device", path=path, message=said, hint=hint, at_key=True)
 
 
 def _foreign(costs: Costs, soc: SoC) -> Iterator[Fault]:
@@ -101,21 +115,6 @@ def _in_cycles(costs: Costs) -> Iterator[Path]:
     for owner, table in costs.measured.items():
         yield from (("measured", owner, name) for name, cost in table.items() if cost.time.cycles)
     yield from (("fitted", arch, "rates") for arch, fit in costs.fitted.items() if fit.cycles)
-
-
-def _orders(costs: Costs, soc: SoC) -> Iterator[Fault]:
-    """Orders to what is no device, and to the host itself."""
-    engines = [dma.name for dma in soc.dmas]
-    devices = [*(arch.name for arch in soc.archs if not arch.host), *engines]
-    for name in costs.orders:
-        path: Path = ("orders", name)
-        if name == soc.host.name:
-            said, hint = "the host gives itself no orders", name_hint("", devices, "devices here")
-            yield Fault(rule="order-to-host", path=path, message=said, hint=hint, at_key=True)
-        elif name not in devices:
-            said = f"neither a target_arch nor a DMA engine `{name}` is declared"
-            hint = name_hint(name, devices, "declared here")
-            yield Fault(rule="unknown-device", path=path, message=said, hint=hint, at_key=True)
 
 
 def _copies(costs: tuple[PathCost, ...], soc: SoC) -> Iterator[Fault]:
