@@ -6,16 +6,18 @@ run.
 Without models: those of ../shared/models. What their operators and copies take on the device is measured
 first (`target-arch calibrate --port cuda`), with what every order costs the host, and written to FILE. Each
 model is then compiled with these costs for as many frames in flight as make results come faster: *placed* by
-them, and with all on the device that it takes. *outputs* compares a run with the reference,
-*assumed* is the simulated run by the SoC file's own numbers, *predicted* that by the measured costs, *run*
-the shortest time that one took; the last two columns are the same for a frame, while others are in flight.
+them, with all on the device that it takes, and the same with constants that stay there. *outputs* compares a
+run with the reference, *orders* are the steps of a frame that the host starts, *assumed* is the simulated run
+by the SoC file's own numbers, *predicted* that by the measured costs, *run* the shortest time that one took;
+the last two columns are the same for a frame, while others are in flight.
 """
 
 import argparse
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 from attrs import evolve
 
@@ -25,15 +27,32 @@ from target_arch import calibrate_costs
 from target_arch.pipeline import CompileRequest, compile_model
 from target_arch.plan.objective import Objective
 from target_arch.plan.printed.text import table
+from target_arch.plan.resident import Resident
+from target_arch.plan.steps import Copy, Dispatch
 from target_arch.run import reference_for
 from target_arch.soc import read_soc
 from target_arch.soc.costs import Costs
 
-_HEADER = ("model", "placed", "outputs", "assumed us", "predicted", "run", "frames", "predicted", "frame")
+_HEADER = (
+    "model",
+    "placed",
+    "outputs",
+    "orders",
+    "assumed us",
+    "predicted",
+    "run",
+    "frames",
+    "predicted",
+    "frame",
+)
 
 
-_PLACED: dict[str, dict[str, str]] = {"by costs": {}, "on the device": {"*": "cuda"}}
-"""Rules of placement, by what the table calls them."""
+_PLACED: Mapping[str, Mapping[str, Any]] = {
+    "by costs": {},
+    "on the device": {"prefer": {"*": "cuda"}},
+    "resident": {"prefer": {"*": "cuda"}, "resident": Resident.AUTO},
+}
+"""Parts of requests, by what the table calls them."""
 
 
 def row(request: CompileRequest, costs: Costs, rounds: int, folder: Path) -> list[str]:
@@ -45,7 +64,8 @@ def row(request: CompileRequest, costs: Costs, rounds: int, folder: Path) -> lis
     outputs = difference(program.outputs(), reference.answer(frame)[0])
     best = shortest(library, runs_of(library), rounds)
     times = [f"{each * 1e6:,.0f}" for each in (assumed, plan.alone, best["run"], plan.period, best["frame"])]
-    return [outputs, *times[:3], str(plan.frames), *times[3:]]
+    orders = sum(isinstance(s, Copy | Dispatch) and s.event is not None for s in plan.order.steps)
+    return [outputs, f"{orders / plan.rounds:.0f}", *times[:3], str(plan.frames), *times[3:]]
 
 
 def rows(models: Sequence[Path], rounds: int, output: Path | None) -> list[list[str]]:
@@ -63,7 +83,7 @@ def rows(models: Sequence[Path], rounds: int, output: Path | None) -> list[list[
             port="cuda",
             objective=Objective.THROUGHPUT,
             frames="auto",
-            prefer=_PLACED[placed],
+            **_PLACED[placed],
         )
         with tempfile.TemporaryDirectory() as folder:
             found.append([model.stem, placed, *row(request, report.costs, rounds, Path(folder))])
