@@ -58,11 +58,11 @@ def in_four_bits(tensor: Tensor) -> bool:
 
 
 def beyond_plain(
-    operator: Operator, model: Model, *, grouped: bool = False, wide: bool = False
+    operator: Operator, model: Model, *, grouped: bool = False, wide: bool = False, offset: bool = False
 ) -> str | None:
     """The reason why a sum of products is not in the plain form: values of 8 bits or floats, one group of
-    channels unless `grouped`, weights without zero point, and, unless `wide`, sums of 32 bits. None for the
-    plain form.
+    channels unless `grouped`, unless `offset` weights without zero point, and, unless `wide`, sums of 32
+    bits. None for the plain form.
 
     Kernels and engines that know the plain form alone have to refuse all others.
     """
@@ -72,7 +72,7 @@ def beyond_plain(
     if groups > 1 and not grouped:
         return f"{groups} groups of channels"
     weights = model.tensors[operator.constants[0]].quantization
-    if weights is not None and any(weights.zero_point):
+    if weights is not None and any(weights.zero_point) and not offset:
         return "weights with a zero point other than 0"
     for name in (*operator.inputs, *operator.constants, operator.output):
         if not wide and model.tensors[name].dtype in _WIDE:

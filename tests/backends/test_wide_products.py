@@ -13,7 +13,6 @@ from attrs import evolve
 from target_arch.backend.contract import Backend
 from target_arch.backends import conv2d_engine, gemm_npu, gemm_vta
 from target_arch.backends.cores.hvx.forms import hvx_form
-from target_arch.backends.ethos_u import graph
 from target_arch.backends.plain_c.kernels.pick import Driver, pick
 from target_arch.backends.plain_c.regions.convolution import convolution as striped
 from target_arch.backends.plain_c.regions.convolution_channels import weighted_block
@@ -92,7 +91,6 @@ def test_kernels_and_engines_refuse_it(form: str) -> None:
     with pytest.raises(ValueError, match=r"^`op`: "):
         arithmetic.requantization(operator, model)
     assert engine_refusal(operator, model) is not None
-    assert graph.refusal(operator, model) is not None
     assert hvx_form(operator, model) is None
     for isa in InstructionSet:
         assert pick(operator, None, model, isa).kernel == OWN_KERNELS.get(form)

@@ -97,7 +97,7 @@ least 3,456 B); alive there: `add_2_out@sram` 1,152 B, `conv2d_0_out@sram` 1,152
 `depthwise_conv2d_1_out@sram` 1,152 B \
 [does-not-fit]
 tried: note: split (3), re-place (1)
-hint: `sram` 1 KiB larger, or `add_2` on `host_cpu`"""
+hint: `sram` 1 KiB larger, or `add_2` on `host_cpu`, or `divide='auto'`, which computes operators in slices"""
 
 
 @pytest.mark.slow

@@ -35,7 +35,7 @@ def _lower(request: LoweringRequest) -> Kernel:
 
 backend = Backend(
     name="ethos_u",
-    description="Arm Ethos-U55 and U65: chains of int8 operators, compiled by Vela",
+    description="Arm Ethos-U55 and U65: chains of integer operators, compiled by Vela",
     codegen=Codegen.COMMAND_STREAM,
     patterns=(),
     supports=_supports,

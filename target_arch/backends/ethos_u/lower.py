@@ -15,6 +15,7 @@ from target_arch.backends.ethos_u.graph import graph_of
 from target_arch.backends.ethos_u.relocate import RelocatedTensor, relocated
 from target_arch.backends.ethos_u.stream import BadStream, reach
 from target_arch.backends.ethos_u.support import FIRST_REGION
+from target_arch.backends.ethos_u.tables import with_tables
 from target_arch.backends.ethos_u.tflite_file import Subgraph, tflite_bytes
 from target_arch.backends.ethos_u.vela import (
     PERFORMANCE,
@@ -69,7 +70,7 @@ def _kernel(request: LoweringRequest, unit: EthosU, chain: Chain, promised: int)
     first, compiled, graph = request.partition.operators[0], chain.compiled, chain.graph
     stream = relocated(compiled.stream, _moves(chain, request.model))
     _check(stream, chain, request)
-    weights = compiled.weights or bytes(ALIGNMENT)
+    weights = _weights(chain, request) or bytes(ALIGNMENT)
     constants = (_blob(f"{first.id}.commands", stream), _blob(f"{first.id}.weights", weights))
     scratch = LocalBuffer(
         name="scratch", bytes=max(compiled.scratch, ALIGNMENT), memory=unit.arena.name, alignment=ALIGNMENT
@@ -118,6 +119,15 @@ def _moves(chain: Chain, model: Model) -> tuple[RelocatedTensor, ...]:
         )
         for number, (name, place) in enumerate(zip(names, places, strict=True))
     )
+
+
+def _weights(chain: Chain, request: LoweringRequest) -> bytes:
+    """Vela's constants for the stream, with the plan's tables of functions."""
+    compiled = chain.compiled
+    try:
+        return with_tables(compiled.weights, compiled.stream, WEIGHTS_REGION, chain.graph.tables)
+    except BadStream as reason:
+        raise _wrong_stream(request, str(reason)) from reason
 
 
 def _check(stream: bytes, chain: Chain, request: LoweringRequest) -> None:

@@ -129,6 +129,20 @@ def reach(stream: bytes) -> Reach:
     return Reach(read=reader.read, written=reader.written, operations=reader.operations)
 
 
+def loads(stream: bytes, region: int, size: int) -> tuple[int, ...]:
+    """Where in a region the parts of that size begin that a stream copies into the unit. Raises BadStream."""
+    registers: dict[Code, int] = {}
+    starts: list[int] = []
+    for code, value in commands(stream):
+        registers[code] = value
+        if code == (0, DMA_START):
+            source, target = (registers.get(CODES[f"DMA0_{end}_REGION"], 0) for end in ("SRC", "DST"))
+            into = bool(target & INTERNAL) and not source & INTERNAL
+            if into and source & REGION == region and registers.get(CODES["DMA0_LEN"]) == size:
+                starts.append(registers.get(CODES["DMA0_SRC"], 0))
+    return tuple(dict.fromkeys(starts))
+
+
 def commands(stream: bytes) -> Iterator[tuple[Code, int]]:
     """Every command with its value. Raises BadStream."""
     if len(stream) % 4:

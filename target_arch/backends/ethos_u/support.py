@@ -8,8 +8,10 @@ from math import prod
 
 from target_arch.backend.contract import Option, Question
 from target_arch.backends.ethos_u.config import ACCELERATORS, EthosU
-from target_arch.backends.ethos_u.graph import VALID, padding
 from target_arch.backends.ethos_u.graph import refusal as unwritable
+from target_arch.backends.ethos_u.graph import unjoinable
+from target_arch.backends.ethos_u.writers import VALID, padding, pair
+from target_arch.plan.arithmetic import counts_in_multiplier
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.facts import Structure
 from target_arch.plan.operators.kinds import OperatorKind
@@ -40,14 +42,25 @@ _PER_RESULT: Mapping[str, float] = {
     OperatorKind.ADD: 1.5,
     OperatorKind.SUB: 1.5,
     OperatorKind.MUL: 1.5,
+    OperatorKind.LOOKUP: 1.03,
+    OperatorKind.RELU: 1.03,
+    OperatorKind.REQUANTIZE: 1.03,
+    OperatorKind.CONCAT: 1.03,
+    OperatorKind.SLICE: 1.2,
+    OperatorKind.TRANSPOSE: 0.1,
 }
 _PER_WINDOW = 0.65
-"""Each element that a pool looks at."""
+_PER_SUMMAND = 1.45
+"""Each element that a pool looks at, and each that a mean adds up."""
+_WIDE = 2
+"""Cycles of int16 for one of eight bits."""
 _FULL_DEPTH = 24
 """Channels of an input from which on a convolution keeps all multipliers busy."""
 _DENSE_SHARE = 20
 """A dense layer of one row keeps one in this many multipliers busy."""
 _SOFTMAX = 700
+_MOST = 65535
+"""Elements along a dimension."""
 _PACKED = 0.75
 """The size of weights as Vela encodes them, as a fraction of their bytes."""
 
@@ -60,11 +73,12 @@ def refusal(question: Question) -> str | None:
 
 def joins(chain: tuple[Question, ...]) -> str | None:
     """None, or why these operators cannot be one chain."""
-    inputs, outputs = border(chain[0].model, tuple(question.operator for question in chain))
+    model, operators = chain[0].model, tuple(question.operator for question in chain)
+    inputs, outputs = border(model, operators)
     count = len(inputs) + len(outputs)
     if count > BORDER:
         return f"{count} tensors cross the border of the chain, the unit has base addresses for {BORDER}"
-    return None
+    return unjoinable(operators, model)
 
 
 def seconds(question: Question, unit: EthosU) -> float:
@@ -72,7 +86,8 @@ def seconds(question: Question, unit: EthosU) -> float:
     operator, model = question.operator, question.model
     maps = sum(model.tensors[name].bytes for name in (*operator.inputs, operator.output))
     fixed = sum(model.tensors[name].bytes for name in operator.constants) * _PACKED
-    cycles = _cycles(operator, model) * _FITTED_MACS / unit.macs
+    wide = _WIDE if model.tensors[operator.inputs[0]].dtype == "int16" else 1
+    cycles = _cycles(operator, model) * wide * _FITTED_MACS / unit.macs
     moved = max(maps / unit.bandwidth(unit.arena), fixed / unit.bandwidth(unit.constants))
     return max(cycles / unit.clock, moved)
 
@@ -83,11 +98,12 @@ def _cycles(operator: Operator, model: Model) -> float:
     if operator.kind is OperatorKind.SOFTMAX:
         return _SOFTMAX
     if operator.facts.structure is Structure.POOL:
-        return results * _product(operator, "kernel") * _PER_WINDOW
+        each = _PER_SUMMAND if counts_in_multiplier(operator) else _PER_WINDOW
+        return results * _product(operator, "kernel") * each
     if operator.kind is OperatorKind.DENSE:
         return results * model.macs_per_output(operator) * _DENSE_SHARE / _FITTED_MACS
     least = results * _PER_RESULT.get(operator.kind, 0.0)
-    if operator.kind is not OperatorKind.CONV2D:
+    if operator.kind not in (OperatorKind.CONV2D, OperatorKind.CONV2D_TRANSPOSE):
         return least
     channels = model.tensors[operator.constants[0]].shape[-1]
     share = max(1.0, _FULL_DEPTH / (channels + 1))
@@ -109,32 +125,48 @@ def _memories(question: Question) -> str | None:
 
 def _limits(operator: Operator, model: Model) -> Iterator[str]:
     x, out = model.tensors[operator.inputs[0]].shape, model.tensors[operator.output].shape
-    if operator.kind in (OperatorKind.CONV2D, OperatorKind.DEPTHWISE_CONV2D):
+    if operator.facts.weighted and operator.kind is not OperatorKind.DENSE:
         yield from _convolution_limits(operator, model)
     if operator.facts.structure is Structure.POOL:
-        height, width = _pair(operator, "kernel")
-        within = padding(operator, x, (height, width)) == VALID or operator.kind is OperatorKind.MAX_POOL2D
-        if height > 256 or height * width > 65536 or (not within and max(height, width) > 8):
-            yield f"its window is {height} x {width}, the unit takes less"
-        if out[1:3] != (1, 1) and max(_pair(operator, "strides")) > 3:
-            yield f"strides of {_pair(operator, 'strides')}, the unit takes up to 3"
-    if operator.kind is not OperatorKind.DENSE and len(x) == 4 and x[0] != 1:
+        yield from (
+            _mean_limits(operator, x) if counts_in_multiplier(operator) else _pool_limits(operator, x, out)
+        )
+    if operator.kind not in (OperatorKind.DENSE, OperatorKind.SLICE) and len(x) == 4 and x[0] != 1:
         yield f"a batch of {x[0]}, the unit takes 1"
-    if max((*x, *out)) > 65536:
-        yield f"an extent of {max((*x, *out)):,}, the unit takes up to 65,536"
+    if max((*x, *out)) > _MOST:
+        yield f"an extent of {max((*x, *out)):,}, the unit takes up to {_MOST:,}"
+
+
+def _pool_limits(operator: Operator, x: tuple[int, ...], out: tuple[int, ...]) -> Iterator[str]:
+    height, width = pair(operator, "kernel")
+    within = padding(operator, x, (height, width)) == VALID or operator.kind is OperatorKind.MAX_POOL2D
+    if height > 256 or height * width > 65536 or (not within and max(height, width) > 8):
+        yield f"its window is {height} x {width}, the unit takes less"
+    if out[1:3] != (1, 1) and max(pair(operator, "strides")) > 3:
+        yield f"strides of {pair(operator, 'strides')}, the unit takes up to 3"
+
+
+def _mean_limits(operator: Operator, x: tuple[int, ...]) -> Iterator[str]:
+    count = _product(operator, "kernel")
+    if count > 2**23 or x[2] > 4096:
+        yield f"a mean of {count:,} elements of rows of {x[2]:,}, the unit takes less"
 
 
 def _convolution_limits(operator: Operator, model: Model) -> Iterator[str]:
     shape = model.tensors[operator.constants[0]].shape
-    height, width = shape[:2] if operator.kind is OperatorKind.DEPTHWISE_CONV2D else shape[1:3]
-    dilation = _pair(operator, "dilation")
+    deep = operator.kind is OperatorKind.DEPTHWISE_CONV2D
+    height, width = shape[:2] if deep else shape[1:3]
+    strides, dilation = pair(operator, "strides"), pair(operator, "dilation")
     reach = ((height - 1) * dilation[0] + 1, (width - 1) * dilation[1] + 1)
     if reach[0] > 64 or reach[0] * reach[1] > 4096:
         yield f"its window is {reach[0]} x {reach[1]}, the unit takes up to 64 high and 4,096 in all"
-    if max(_pair(operator, "strides")) > 3:
-        yield f"strides of {_pair(operator, 'strides')}, the unit takes up to 3"
+    if operator.kind is OperatorKind.CONV2D_TRANSPOSE:
+        if strides not in ((1, 1), (2, 2)) or dilation != (1, 1):
+            yield f"strides of {strides} with a dilation of {dilation}, the unit takes 1 or 2, and 1"
+    elif max(strides) > 3:
+        yield f"strides of {strides}, the unit takes up to 3"
     channels = model.tensors[operator.inputs[0]].shape[3]
-    if operator.kind is OperatorKind.DEPTHWISE_CONV2D and _multiplier(operator) != 1 and channels != 1:
+    if deep and _multiplier(operator) != 1 and channels != 1:
         yield f"{_multiplier(operator)} results per channel of {channels}, the unit takes 1"
 
 
@@ -142,12 +174,6 @@ def _multiplier(operator: Operator) -> int:
     return int(operator.attributes.get("depth_multiplier", 1))  # type: ignore[arg-type]
 
 
-def _pair(operator: Operator, name: str) -> tuple[int, int]:
-    value = operator.attributes[name]
-    assert isinstance(value, tuple)
-    return int(value[0]), int(value[1])
-
-
 def _product(operator: Operator, name: str) -> int:
-    height, width = _pair(operator, name)
+    height, width = pair(operator, name)
     return height * width

@@ -32,12 +32,17 @@ class SubgraphOperator:
 
 @frozen(kw_only=True)
 class Subgraph:
-    """The one subgraph of a file. Tensors with data are constants."""
+    """The one subgraph of a file. Tensors with data are constants.
+
+    `tables` is not in the file: for the table of 256 results that Vela makes of a function, the one that it
+    stands for.
+    """
 
     tensors: tuple[Tensor, ...]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     nodes: tuple[SubgraphOperator, ...]
+    tables: Mapping[bytes, bytes] = field(factory=dict, repr=False)
 
 
 def tflite_bytes(graph: Subgraph) -> bytes:

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from attrs import evolve
 
-from target_arch.backends.ethos_u.graph import SAME, VALID, graph_of, padding, refusal
+from target_arch.backends.ethos_u.graph import graph_of, refusal
 from target_arch.backends.ethos_u.tflite_file import tflite_bytes
+from target_arch.backends.ethos_u.writers import SAME, VALID, padding
 from target_arch.plan.model import Model
 from target_arch.relax.importer import import_model
 from target_arch.relax.kinds.catalogue import standard_patterns
@@ -72,13 +73,13 @@ def grid(model: Model, name: str) -> Sequence[object]:
     ("change", "reason"),
     [
         (
-            {"kind": "transpose"},
-            "the unit computes add, avg_pool2d, conv2d, dense, depthwise_conv2d, max_pool2d, mul, reshape, "
-            "softmax, sub; this is transpose",
+            {"kind": "tile"},
+            "the unit computes add, avg_pool2d, concat, conv2d, conv2d_transpose, dense, depthwise_conv2d, "
+            "lookup, max_pool2d, mul, relu, requantize, reshape, slice, softmax, sub, transpose; this is "
+            "tile",
         ),
         ({"arithmetic": "onnx"}, "arithmetic is onnx, Vela compiles TFLite's"),
         ({"activation_max": 100}, "results from -128 to 100 are no activation of TFLite"),
-        ({"padding": (2, 1, 1, 1)}, "padding of (2, 1, 1, 1) is neither SAME nor VALID of TFLite"),
     ],
 )
 def test_what_has_no_form_in_tflite(change: dict[str, object], reason: str) -> None:
@@ -94,7 +95,9 @@ def test_tensors_that_the_unit_does_not_take() -> None:
     model = residual()
     conv = model.operators[0]
     for name, change, reason in (
-        ("x", {"dtype": "uint8"}, "`x` is uint8, the unit takes int8 there"),
+        ("x", {"dtype": "int32"}, "`x` is int32, the unit takes int8, uint8, int16 there"),
+        ("a.w", {"dtype": "uint8"}, "`a.w` is uint8, the unit takes int8 there"),
+        ("a.y", {"dtype": "int16"}, "`a.y` is int16, the unit takes int8 there"),
         ("x", {"quantization": None}, "`x` has no quantization"),
         ("a.w", {"data": None}, "`a.w` is computed at run time, the unit takes a constant"),
     ):
