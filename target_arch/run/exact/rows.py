@@ -1,7 +1,7 @@
-"""Softmax of 8-bit values in TFLite's fixed point.
+"""Softmax in TFLite's fixed point.
 
-Source: LiteRT `kernels/internal/reference/softmax.h` and gemmlowp `fixedpoint/fixedpoint.h`
-(exp_on_negative_values, one_over_one_plus_x_for_x_in_0_1), step by step.
+Source: LiteRT `kernels/internal/reference/softmax.h`, of 8-bit values with gemmlowp `fixedpoint/fixedpoint.h`
+(exp_on_negative_values, one_over_one_plus_x_for_x_in_0_1), step by step; of int16 values by its two tables.
 """
 
 import math
@@ -10,6 +10,7 @@ import numpy as np
 
 from target_arch.run.exact.case import Array, NotDefined, OperatorCase
 from target_arch.run.exact.scaling import Integers, fixed_point, twice_rounded
+from target_arch.run.exact.tables import between
 
 _Factor = Integers | np.int64
 _ONE = 2**31 - 1
@@ -18,13 +19,15 @@ _FACTORS = (1672461947, 1302514674, 790015084, 290630308, 39332535, 720401, 242)
 
 
 def softmax(case: OperatorCase) -> Array:
-    """The shares of a row in steps of 1/256 or 1/65536 of its sum. NotDefined for ONNX and for int16 inputs,
-    which have floats and tables, and for a row in which LiteRT stops.
+    """The shares of a row in steps of 1/256, 1/32768 or 1/65536 of its sum. NotDefined for ONNX, which has
+    floats, and for a row in which LiteRT stops.
     """
-    if not case.tflite or case.operator.constants:
+    if not case.tflite:
         raise NotDefined
-    scale, _ = case.grid(0)
     x = case.operand(0).astype(np.int64)
+    if case.operator.constants:
+        return case.clamped(_by_tables(case, x))
+    scale, _ = case.grid(0)
     powers = _exponentials(x - x.max(axis=-1, keepdims=True), scale * float(case.attribute("beta", 1.0)))
     total = _halved(powers, 12).sum(axis=-1, keepdims=True)
     whole = np.frompyfunc(lambda value: int(value).bit_length() - 20, 1, 1)(total).astype(np.int64)
@@ -33,6 +36,20 @@ def softmax(case: OperatorCase) -> Array:
         raise NotDefined
     shares = _product(powers, _inverse((total << (12 - whole)) - 2**31))
     return case.clamped(_halved(shares, whole + 31 - bits) + np.iinfo(case.out.dtype).min)
+
+
+def _by_tables(case: OperatorCase, x: Integers) -> Integers:
+    """Shares of int16 values: the exponentials are those of -10 to 0, the reciprocals those of 1 to 2."""
+    exponentials, reciprocals = (case.operand(index).astype(np.int64) for index in (1, 2))
+    multiplier, shift = (int(case.attribute(name)) for name in ("multiplier", "shift"))
+    distance = twice_rounded(x - x.max(axis=-1, keepdims=True), multiplier, shift)
+    powers = between(exponentials, np.clip(distance + 65535, 0, 65535))
+    total = powers.sum(axis=-1, keepdims=True)
+    bits = np.frompyfunc(lambda value: int(value).bit_length(), 1, 1)(total).astype(np.int64)
+    mantissa = ((total << (31 - bits)) + 2**13) >> 14
+    factor = between(reciprocals, np.clip(mantissa - 2**16, 0, 65535))
+    shares: Integers = np.clip((powers * factor + (np.int64(1) << (bits - 2))) >> (bits - 1), 0, 32767)
+    return shares
 
 
 def _exponentials(distance: Integers, unit: float) -> Integers:

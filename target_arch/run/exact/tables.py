@@ -17,15 +17,15 @@ def lookup(case: OperatorCase) -> Array:
     if curve == "each":
         found = table[x.astype(np.int64) - np.iinfo(x.dtype).min]
     elif curve == "lines":
-        found = _between(table, x.astype(np.int64) + 32768)
+        found = between(table, x.astype(np.int64) + 32768)
     else:
         units = _units(x.astype(np.int64), case.grid(0)[0])
         found = _tanh(table, units) if curve == "tanh" else _sigmoid(table, units)
     return found.astype(case.out.dtype).reshape(case.out.shape)
 
 
-def _between(table: Integers, place: Integers) -> Integers:
-    """Entries are 128 values apart; a rise is one of 16 bits, rounded half up."""
+def between(table: Integers, place: Integers) -> Integers:
+    """Values between entries, which are 128 places apart; a rise is one of 16 bits, rounded half up."""
     first, rest = place // 128, place % 128
     rise = (table[first + 1] - table[first]).astype(np.int16).astype(np.int64)
     return table[first] + (rise * rest + 64) // 128

@@ -1,6 +1,7 @@
-"""The oracle of an 8-bit softmax, and the table that kernels read, beside LiteRT's reference kernel."""
+"""The oracle of a softmax, and the table that kernels read, beside LiteRT's reference kernel."""
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,9 @@ import pytest
 from conformance.tflite_files import TfliteFile
 from conformance.tflite_operators import reference
 from target_arch.plan.softmax import exponentials_in_fixed_point
-from target_arch.run.exact.oracle import exact
+from target_arch.relax.importer import import_model
+from target_arch.relax.kinds.catalogue import standard_patterns
+from target_arch.run.exact.oracle import exact, exact_outputs
 from tests.backends.c.one import one_operator, quantized
 
 pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert: pip install 'target-arch[verify]'")
@@ -57,6 +60,28 @@ def test_the_oracle_is_litert(x: str, out: str, scale: float, beta: float) -> No
     model = softmax(x, out, values.shape, scale, beta)
     found = exact(model.operators[0], model, {"x": values})
     np.testing.assert_array_equal(found, litert(values, out, scale, beta))
+
+
+@pytest.mark.parametrize(
+    ("scale", "beta", "spread"), [(1e-4, 1.0, 20000), (2e-3, 0.7, 3000), (1e-6, 1.0, 9000)]
+)
+def test_the_oracle_of_int16_is_litert(tmp_path: Path, scale: float, beta: float, spread: float) -> None:
+    shape = (40, 30)
+    values = np.clip(np.random.default_rng(3).normal(0, spread, shape), -32768, 32767).astype(np.int16)
+    file = TfliteFile()
+    x, y = file.input(shape, "int16", scale), file.output(shape, "int16", 2.0**-15)
+    file.operator("SOFTMAX", [x], [y], ("SoftmaxOptions", {"beta": beta}), 2)
+    path = tmp_path / "softmax.tflite"
+    path.write_bytes(file.content())
+    model, _ = import_model(path, None, standard_patterns())
+    assert [each.kind for each in model.operators] == ["softmax"]
+    outputs = exact_outputs(model, [values])
+    kernel = reference(file.content())
+    assert kernel is not None
+    kernel.set_tensor(kernel.get_input_details()[0]["index"], values)
+    kernel.invoke()
+    assert outputs is not None
+    np.testing.assert_array_equal(outputs[0], kernel.get_tensor(kernel.get_output_details()[0]["index"]))
 
 
 def test_no_value_for_a_row_in_which_litert_stops() -> None:
