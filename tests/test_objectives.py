@@ -192,6 +192,19 @@ def test_division_leaves_the_undivided_frames_to_choose_from(busy: CompiledModel
 
 
 @pytest.mark.slow
+def test_frames_count_on_constants_that_stay() -> None:
+    """What the search says of the busiest resource is of the copies that are left, and so is the period."""
+    made = compile_model(
+        request(objective="throughput", resident="auto", soc=read_soc("orin_like"), port="cuda")
+    )
+    assert made.frames is not None
+    staying = reached(made.graph)
+    copying = reached(compile_model(request(objective="throughput", soc=read_soc("orin_like"))).graph)
+    assert staying.value < copying.value
+    assert made.frames.period == pytest.approx(staying.value, rel=0.1)
+
+
+@pytest.mark.slow
 def test_the_options_are_recorded_as_they_can_be_said_again() -> None:
     made = compile_model(request(objective="throughput", within=2e-3))
     options = made.manifest.options

@@ -26,12 +26,10 @@ def lowered_for(setting: Setting, lower: LowerTrial) -> Lowered:
     """The model lowered for the objective of the setting. DiagnosticError where it takes longer than the
     limit, or does not fit.
     """
-    if setting.objective is Objective.THROUGHPUT:
-        lowered = _most_frames(lower)
-    elif setting.objective is Objective.LATENCY and setting.resident is Resident.AUTO:
-        lowered = _with_residents(setting, lower)
-    else:
-        lowered = lower(PLAIN)
+    often = setting.objective is Objective.THROUGHPUT
+    lowered = _most_frames(lower) if often else lower(PLAIN)
+    if setting.objective is not Objective.ENERGY and setting.resident is Resident.AUTO:
+        lowered = _with_residents(setting, lower, lowered, _frame if often else _run)
     if setting.objective is Objective.ENERGY and setting.within is not None:
         lowered = _in_time(lowered, setting.within, lower)
     require_in_time(setting, lowered)
@@ -70,11 +68,12 @@ def _time(lowered: Lowered) -> float:
     return 0.0 if lowered.execution is None else lowered.execution.makespan
 
 
-def _with_residents(setting: Setting, lower: LowerTrial) -> Lowered:
-    """The shortest run of placements that count on constants which stay: on none, on those for which memories
-    have room, then on those that stayed in the placement before.
+def _with_residents(
+    setting: Setting, lower: LowerTrial, best: Lowered, length: Callable[[Lowered], tuple[float, ...]]
+) -> Lowered:
+    """The shortest of placements that count on constants which stay: on none, which is `best`, on those for
+    which memories have room, then on those that stayed in the placement before.
     """
-    best = lower(PLAIN)
     whole = best.graph if best.whole is None else best.whole
     staying = room_for_constants(whole.model, setting.soc)
     for _ in range(COUNTED_ON):
@@ -82,7 +81,7 @@ def _with_residents(setting: Setting, lower: LowerTrial) -> Lowered:
             tried = lower(PlacementTrial(staying=staying))
         except DiagnosticError:
             break
-        best = min(best, tried, key=lambda each: each.makespan)
+        best = min(best, tried, key=length)
         if tried.staying == staying:
             break
         staying = tried.staying
@@ -118,6 +117,16 @@ def most_often(ways: Sequence[Callable[[], Lowered]]) -> Lowered:
     if not made:
         raise refusals[0]
     return min(made, key=_period) if len(made) > 1 else made[0]
+
+
+def _run(lowered: Lowered) -> tuple[float, ...]:
+    return (lowered.makespan,)
+
+
+def _frame(lowered: Lowered) -> tuple[float, ...]:
+    """The period, then what the search made of it: of equal ones that which counted on what stays."""
+    facts = None if lowered.graph.facts is None else lowered.graph.facts.objective
+    return _period(lowered), 0.0 if facts is None else facts.value
 
 
 def _period(lowered: Lowered) -> float:
