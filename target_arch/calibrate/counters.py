@@ -18,7 +18,7 @@ from attrs import evolve, field, frozen
 
 from target_arch.backend.contract import Backend
 from target_arch.backend.port import BareMetal, PortKind
-from target_arch.diagnostics import DiagnosticError, listed, refusal
+from target_arch.diagnostics import DiagnosticError, listed, name_hint, refusal
 from target_arch.emit.build.firmware import PROCESS
 from target_arch.emit.programs.tracer import WATCHED_PORT, trace_table
 from target_arch.pipeline import CompiledModel
@@ -117,6 +117,9 @@ def counter(name: str, ports: Mapping[str, PortKind]) -> CountingPort:
             port=name, unit=NANOSECONDS, cycles=False, rtl=False, takes=_is_c, count=_seconds_of_host,
             tools=find_compiler().version,
         )  # fmt: skip
+    if name not in ports:
+        said = f"there is no port `{name}`"
+        raise refusal("unknown-port", "port", said, name_hint(name, _able(ports), "ports that count"))
     port = ports[name]
     if port.hosted.modules:
         require(port.hosted.needs)
@@ -133,11 +136,15 @@ def counter(name: str, ports: Mapping[str, PortKind]) -> CountingPort:
     )  # fmt: skip
 
 
-def _cannot_count(name: str, ports: Mapping[str, PortKind]) -> DiagnosticError:
+def _able(ports: Mapping[str, PortKind]) -> set[str]:
+    """The names that can be measured on."""
     others = (name for name, port in ports.items() if port.bare_metal is not None or port.hosted.modules)
-    able = listed(sorted({FIRMWARE, RTL, WATCHED_PORT, *others}))
+    return {FIRMWARE, RTL, WATCHED_PORT, *others}
+
+
+def _cannot_count(name: str, ports: Mapping[str, PortKind]) -> DiagnosticError:
     said = f"port `{name}` counts neither time nor instructions"
-    return refusal("cannot-count", "port", said, f"ports that do: {able}")
+    return refusal("cannot-count", "port", said, f"ports that do: {listed(sorted(_able(ports)))}")
 
 
 def _is_c(arch: TargetArch, backend: Backend) -> bool:

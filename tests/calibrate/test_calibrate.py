@@ -179,8 +179,11 @@ def test_a_port_that_cannot_count() -> None:
 
 
 def test_a_port_that_there_is_not() -> None:
-    with pytest.raises(DiagnosticError, match=r"there is no port `abacus` \[unknown-port\]"):
-        calibrated("abacus")
+    with pytest.raises(DiagnosticError) as caught:
+        calibrated("firmwares")
+    assert str(caught.value) == (
+        "port: error: there is no port `firmwares` [unknown-port]\nhint: did you mean `firmware`?"
+    )
 
 
 def test_nothing_that_the_port_counts() -> None:
