@@ -1,10 +1,9 @@
 """The ports that can be measured on, and what each of them counts in a run of a bundle.
 
 On this computer every step is timed alone, the least of the runs of half a second: of C, and of a device
-that takes modules all that it does; and what steps of devices take of the host, in the median, where they are
-started in a run as it is. An emulated machine counts the instructions of every step. Verilated
-engines count the cycles of every command, and emulated cores the instructions of every call of their
-firmware.
+that takes modules all that it does; and likewise what steps of devices take of the host, where they are
+started in a run as it is. An emulated machine counts the instructions of every step. Verilated engines count
+the cycles of every command, and emulated cores the instructions of every call of their firmware.
 """
 
 import os
@@ -12,7 +11,6 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from statistics import median
 
 from attrs import evolve, field, frozen
 
@@ -197,11 +195,9 @@ def _seconds_of_all(made: CompiledModel, executable: Executable) -> Counts:
     orders = dict[int, HostOrder]()
     for number in ordered:
         host, whole = [trace.host[number] for trace in traces], amounts[number]
-        own = min(each.alone for each in host) + min(each.end for each in host)
-        amounts[number] = max(whole - own, whole * _LEAST_PART)
-        orders[number] = HostOrder(
-            start=median(each.in_run for each in host), end=median(each.end for each in host)
-        )
+        start, end = min(each.alone for each in host), min(each.end for each in host)
+        amounts[number] = max(whole - start - end, whole * _LEAST_PART)
+        orders[number] = HostOrder(start=min(each.in_run for each in host), end=end)
     return Counts(amounts=amounts, orders=orders)
 
 

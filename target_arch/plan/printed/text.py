@@ -71,16 +71,19 @@ def partition_table(graph: PartitionGraph) -> str:
     )
 
 
+_CANDIDATE = ("", "instance", "compute", "copies", "order", "total", "expected run", "refused because")
+
+
 def explanation(graph: PartitionGraph, operator: str) -> str:
     """Why one operator is where it is and why it is nowhere else, with the run of each candidate where these
     are known. KeyError for an operator the model lacks.
     """
     choice = graph.choice(operator)
-    runs = [candidate.run for candidate in choice.candidates]
-    head = ("", "instance", "compute", "copies", "total", "expected run", "refused because")
-    rows = [head, *(_candidate_row(candidate, choice.instance) for candidate in choice.candidates)]
-    if all(run is None for run in runs):
-        rows = [(*row[:5], row[6]) for row in rows]
+    ordered = any(each.cost is not None and each.cost.order for each in choice.candidates)
+    shown = (("order", ordered), ("expected run", any(each.run is not None for each in choice.candidates)))
+    empty = [_CANDIDATE.index(name) for name, known in shown if not known]
+    every = (_CANDIDATE, *(_candidate_row(candidate, choice.instance) for candidate in choice.candidates))
+    rows = [tuple(cell for place, cell in enumerate(row) if place not in empty) for row in every]
     heading = f"operator {operator}: on {choice.instance}; {choice.reason}\n"
     heading += f"by {choice.way}\n" if choice.way else ""
     heading += _in_region(graph, operator)
@@ -338,9 +341,9 @@ def step_list(order: StepOrder) -> str:
 def _candidate_row(candidate: Candidate, chosen: str) -> tuple[str, ...]:
     mark = "*" if candidate.instance == chosen else ""
     if candidate.cost is None:
-        return (mark, candidate.instance, "", "", "", "", candidate.refusal or "")
+        return (mark, candidate.instance, "", "", "", "", "", candidate.refusal or "")
     cost, run = candidate.cost, "" if candidate.run is None else duration(candidate.run)
-    seconds = (duration(cost.compute), duration(cost.copy), duration(cost.total))
+    seconds = map(duration, (cost.compute, cost.copy, cost.order, cost.total))
     return (mark, candidate.instance, *seconds, run, "")
 
 

@@ -6,6 +6,7 @@ from attrs import evolve
 from target_arch.plan.objective import Objective
 from target_arch.plan.partitions import Cost, PartitionGraph
 from target_arch.plan.printed.reasoning import reasoning
+from target_arch.plan.printed.text import explanation
 from target_arch.soc.costs import Costs, OrderCost
 from target_arch.stages.placement.place import place
 from target_arch.stages.placement.rules import Rules
@@ -33,6 +34,14 @@ def test_an_operator_stays_where_its_order_takes_longer_than_it_saves() -> None:
     assert on_dsp(slow).order == pytest.approx(45e-6)
     assert on_dsp(slow).total == pytest.approx(on_dsp(slow).copy + 60e-6 + 45e-6)
     assert "order of the host 45 us" in reasoning(slow.choices[0])
+    assert "order" not in explanation(free, "a").split("parts")[0].splitlines()[1]
+    assert explanation(slow, "a").splitlines()[1].split()[:5] == [
+        "instance",
+        "compute",
+        "copies",
+        "order",
+        "total",
+    ]
 
 
 def test_a_copy_that_is_ordered_takes_as_much_longer() -> None:
