@@ -102,7 +102,9 @@ def _order(model: Any, graph: Any, draw: random.Random) -> None:
             nodes.insert(draw.randrange(len(nodes) + 1), draw.choice(nodes))
         case _:
             draw.shuffle(nodes)
-    copies = [type(node).FromString(node.SerializeToString()) for node in nodes]
+    copies = [type(node)() for node in nodes]
+    for copy, node in zip(copies, nodes, strict=True):
+        copy.CopyFrom(node)
     del graph.node[:]
     graph.node.extend(copies)
 

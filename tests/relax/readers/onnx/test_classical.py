@@ -254,14 +254,12 @@ def test_trees_of_classes(
     verified(model("TreeEnsembleClassifier", own, outputs=BOTH), X, tmp_path)
 
 
-def test_the_form_of_version_5_with_sets_of_values(tmp_path: Path) -> None:
-    own = {
+def with_sets(*values: float) -> dict[str, Any]:
+    """Trees of version 5, of which two nodes ask whether a feature is in a set, each ended by a NaN."""
+    return {
         "n_targets": 4,
         "aggregate_function": 1,
-        "membership_values": numpy_helper.from_array(
-            np.array([1.2, 3.7, 8, 9, np.nan, 12, 7, np.nan], np.float32)
-        ),
-        "nodes_missing_value_tracks_true": None,
+        "membership_values": numpy_helper.from_array(np.array(values, np.float32)),
         "nodes_modes": numpy_helper.from_array(np.array([0, 6, 6], np.uint8)),
         "nodes_featureids": [0, 0, 0],
         "nodes_splits": numpy_helper.from_array(np.array([11, 232344.0, np.nan], np.float32)),
@@ -274,7 +272,10 @@ def test_the_form_of_version_5_with_sets_of_values(tmp_path: Path) -> None:
         "tree_roots": [0],
         "post_transform": 0,
     }
-    own = {name: value for name, value in own.items() if value is not None}
+
+
+def test_the_form_of_version_5_with_sets_of_values(tmp_path: Path) -> None:
+    own = with_sets(1.2, 3.7, 8, 9, np.nan, 12, 7, np.nan)
     x = np.array([[1.2], [3.4], [-0.12], [12], [7]], np.float32)
     onnx.save(model("TreeEnsemble", own, x, version=5), tmp_path / "model.onnx")
     bundle = target_arch.compile(tmp_path / "model.onnx", "mcu_m55").write(tmp_path / "bundle")
@@ -347,6 +348,19 @@ def test_nodes_that_are_no_trees_are_refused(tmp_path: Path) -> None:
     own = {**forest("target", (0,)), "n_targets": 1}
     own["nodes_truenodeids"][0] = 0
     assert "`it`: its nodes are no trees" in refused(model("TreeEnsembleRegressor", own), tmp_path)
+
+
+def test_a_node_without_its_set_of_values(tmp_path: Path) -> None:
+    said = refused(model("TreeEnsemble", with_sets(1.2), version=5), tmp_path)
+    assert "`it`: a node asks for membership in a set that is not there\n" in said
+
+
+def test_a_domain_that_is_no_text_and_that_nothing_uses(tmp_path: Path) -> None:
+    content = model("Binarizer", {"threshold": 0.5}, version=1)
+    content.opset_import.append(helper.make_opsetid("other", 1))
+    (tmp_path / "model.onnx").write_bytes(content.SerializeToString().replace(b"other", b"\x84ther"))
+    (made,) = target_arch.compile(tmp_path / "model.onnx", "mcu_m55").manifest.models
+    assert [each.name for each in made.outputs] == ["y0"]
 
 
 def test_a_forest_without_its_nodes(tmp_path: Path) -> None:

@@ -116,3 +116,15 @@ def test_a_tensor_of_many_dimensions(tmp_path: Path) -> None:
         f"{path}: error: tensor `x` has 33 dimensions, more than 32 [unsupported-model]\n"
         "hint: reshape it in the model: dimensions of extent 1 say nothing"
     )
+
+
+@pytest.mark.parametrize("kind", ["Range", "HannWindow"])
+def test_ranges_that_are_too_long(kind: str, tmp_path: Path) -> None:
+    """A window is made of a range."""
+    numbers = {"start": np.array(0), "limit": np.array(2**40), "step": np.array(3)}
+    own = numbers if kind == "Range" else {"limit": numbers["limit"]}
+    content = onnx_model([helper.make_node(kind, [*own], ["y"])], {}, {"y": ("n",)}, own)
+    path = save(content, tmp_path / "m.onnx")
+    with pytest.raises(DiagnosticError) as refused:
+        import_model(path)
+    assert str(refused.value).startswith(f"{path}: error: a `Range` has more than 16,777,216 numbers")

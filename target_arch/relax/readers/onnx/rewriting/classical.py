@@ -54,7 +54,8 @@ def declare_domains(model: Any) -> None:
     versions = {each.domain: each for each in reversed(model.opset_import)}
     versions.setdefault("", helper.make_opsetid("", _OPSET))
     versions.setdefault(OWN_DOMAIN, helper.make_opsetid(OWN_DOMAIN, 1))
-    replace(model.opset_import, [versions[name] for name in sorted(versions)])
+    names = sorted(versions, key=str)  # one that is no text comes as bytes
+    replace(model.opset_import, [versions[name] for name in names])
 
 
 def without_maps(model: Any) -> None:

@@ -149,7 +149,10 @@ def read_trees(own: Mapping[str, Any], features: int, targets: int) -> Trees:
         )
         for number, (target, weight) in enumerate(zip(own["leaf_targetids"], weights, strict=True))
     }  # fmt: skip
-    members = iter(_sets(own))
+    members = _sets(own)
+    if np.count_nonzero(modes == len(MODES)) > len(members):
+        raise NotConverted("a node asks for membership in a set that is not there")
+    sets = iter(members)
     missing = own.get("nodes_missing_value_tracks_true", [0] * len(modes))
     for number, mode in enumerate(modes):
         yes, no = (_side(own, side, number) for side in ("true", "false"))
@@ -161,7 +164,7 @@ def read_trees(own: Mapping[str, Any], features: int, targets: int) -> Trees:
             no=no,
             missing=bool(missing[number]),
         )
-        nodes |= _chained(number, plain, next(members)) if mode == len(MODES) else {("node", number): plain}
+        nodes |= _chained(number, plain, next(sets)) if mode == len(MODES) else {("node", number): plain}
     return _numbered(nodes, [("node", int(root)) for root in own["tree_roots"]], features, targets)
 
 

@@ -9,17 +9,20 @@ import onnx
 
 from target_arch.plan.inputs.shapes import InputShapes
 from target_arch.relax.ir.errors import model_error
-from target_arch.relax.readers.onnx.rewriting.graph import OnnxGraph
+from target_arch.relax.readers.onnx.rewriting.graph import ONNX_DOMAINS, OnnxGraph, array_of
 from target_arch.relax.readers.onnx.rewriting.inference import inferred
 
 MOST_ELEMENTS = 2**31 - 1
+MOST_COUNTED = 2**24
 
 
 def infer_shapes(path: Path, graph: OnnxGraph, wanted: InputShapes) -> None:
     """Declare the type and shape of every tensor for which they follow, values of shapes included.
 
-    Raises DiagnosticError where shapes contradict each other, as extents that were asked for may do.
+    Raises DiagnosticError where shapes contradict each other, as extents that were asked for may do, and
+    where a range is too long.
     """
+    _require_ranges(path, graph)
     try:
         graph.model = _inferred(graph.model)
     except _FAILURES as error:
@@ -39,6 +42,20 @@ def require_sizes(path: Path, model: Any) -> None:
         count = prod(extent for extent in extents if extent > 0)
         if count > MOST_ELEMENTS:
             message = f"input `{each.name}` has {count:,} elements, more than {MOST_ELEMENTS:,}"
+            raise model_error("unsupported-model", path, message)
+
+
+def _require_ranges(path: Path, graph: OnnxGraph) -> None:
+    """DiagnosticError for ranges with more numbers than ONNX is let count through, which takes it up to 40
+    bytes for each.
+    """
+    constants = graph.constants()
+    for node in graph.model.graph.node:
+        if node.op_type != "Range" or node.domain not in ONNX_DOMAINS or not {*node.input} <= {*constants}:
+            continue
+        start, limit, step = (array_of(constants[name]).reshape(-1) for name in node.input)
+        if min(map(len, (start, limit, step))) and step[0] and (limit[0] - start[0]) / step[0] > MOST_COUNTED:
+            message = f"a `Range` has more than {MOST_COUNTED:,} numbers"
             raise model_error("unsupported-model", path, message)
 
 
