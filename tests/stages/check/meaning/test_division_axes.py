@@ -57,6 +57,8 @@ OTHERS = (
          constants=MATRIX, attributes={"in_features": 8}),
     Case(name="joined squares", kind=K.CONCAT, inputs=((4, 4), (4, 4)), output=(4, 8),
          attributes={"axis": 1}),
+    Case(name="joined cubes", kind=K.CONCAT, inputs=((4, 4, 4), (4, 4, 4)), output=(4, 8, 4),
+         attributes={"axis": 1}),
     Case(name="square image of another size", kind=K.RESIZE, inputs=((4, 4, 4, 4),), output=(4, 4, 4, 4),
          constants=((4,), (4,)), attributes={"operator": "nearest"}),
     Case(name="image weighed", kind=K.RESIZE, inputs=((1, 4, 4, 2),), output=(1, 4, 4, 2),
