@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from attrs import evolve
 
-from target_arch.plan.kernels import Call, Kernel, Move
+from target_arch.plan.kernels import Call, Kernel, Move, Operand, Slice
 from tests.stages.check.meaning.two import ALONE, EDGE, kernel, said
 
 
@@ -51,3 +51,28 @@ def test_a_move_to_fewer_bytes() -> None:
     (message,) = said(kernel(EDGE, "a", change))
     assert "has other bytes than" in message
     assert "where it is moved to [wrong-kernel]" in message
+
+
+def test_each_end_of_each_action_is_looked_at() -> None:
+    """Both ends of a move, all operands of a call, in every action; a move may have more bytes or fewer."""
+
+    def move(source: str, target: str, read: int = 512, written: int = 512) -> Move:
+        ends = (Slice(of=source, offset=0, row_bytes=read), Slice(of=target, offset=0, row_bytes=written))
+        return Move(source=ends[0], target=ends[1])
+
+    operands = tuple(Operand(of=name, access="r") for name in ("nobody", "p", "nothing"))
+    actions = (
+        move("p", "q"),
+        move("p", "nowhere"),
+        move("gone", "q"),
+        Call(function="f", operands=operands),
+        move("p", "q", written=511),
+        move("p", "q", read=511),
+    )
+    names = ("nowhere", "gone", "nobody", "nothing")
+    messages = [f"`{name}` is no tensor of the model, and no buffer of the kernel" for name in names]
+    messages.append("`p[0:+512]` has other bytes than `q[0:+511]`, where it is moved to")
+    messages.append("`p[0:+511]` has other bytes than `q[0:+512]`, where it is moved to")
+    assert said(kernel(ALONE, "a", lambda each: evolve(each, actions=actions))) == [
+        f"kernel of `p0`: error: {message} [wrong-kernel]" for message in messages
+    ]
