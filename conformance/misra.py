@@ -2,10 +2,10 @@
 
     python -m conformance.misra [--all]
 
-Checks the runtime's C, without forms for vectors of one processor, and the C of the example model, and
-compares with the tables of `docs/misra.md`. Prints findings that no row there allows, and rows that allow
-nothing; `--all` prints every finding. Needs the package cppcheck. Exit code 1 where something was printed of
-the first two.
+Checks the runtime's C and every kernel, without forms for vectors of one processor, and the C of the example
+model, and compares with the tables of `docs/misra.md`. Prints findings that no row there allows, and rows
+that allow nothing; `--all` prints every finding. Needs the package cppcheck. Exit code 1 where something was
+printed of the first two.
 """
 
 import argparse
@@ -31,16 +31,26 @@ SOURCES = (
     "core/*.c",
     "integrity/*.c",
     "deadline/*.c",
+    "frames/*.c",
     "lent/*.c",
     "load/*.c",
+    "mapped/*.c",
     "models/*.c",
+    "weights/*.c",
+    "workers/*.c",
+    "workload/*.c",
     "drivers/*.c",
     "firmware/library.c",
     "cores/*.c",
     "ports/null/*.c",
     "ports/qemu_mps2/*.c",
+    "ports/qemu_sse200/*.c",
     "ports/host/*.c",
 )
+LAYOUTS = ("s8_chunks", "s8_pairs", "s8_quads")
+"""Kernels of 8-bit weights are written in the operations of one of these, which is included before."""
+_FORMS = re.compile(r"_(x86|avx512|vnni|neon|rvv|arm_m|dsp|mve|rows|channels)$|^(x86|neon|rvv|arm_m)$")
+"""Kernels for the vectors of one processor, and parts that others include with their macros."""
 _OPTIONS = (
     "--addon=misra",
     "--enable=style",
@@ -54,6 +64,8 @@ _OPTIONS = (
     "-DUINT64_C(c)=c##ULL",
     "-D__asm__(register)=",
     "-D__GCC_HAVE_SYNC_COMPARE_AND_SWAP_4=1",
+    "-D__GNUC__=12",
+    "-D__ELF__=1",
 )
 _FINDING = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+): misra-c2012-(?P<rule>[0-9.]+)$", re.MULTILINE)
 _BROKEN = re.compile(
@@ -121,18 +133,36 @@ def idle(found: Iterable[Finding], recorded: Iterable[Deviation]) -> list[Deviat
 
 
 def findings() -> list[Finding]:
-    """Every finding in the runtime and in the example's bundle. RuntimeError where a file was not read."""
+    """Every finding in the runtime, its kernels and the example's bundle. RuntimeError where a file was not
+    read.
+    """
     own = sorted(
         str(path.relative_to(runtime_c())) for pattern in SOURCES for path in runtime_c().glob(pattern)
     )
     found = set(_checked(runtime_c(), own, "."))
     with tempfile.TemporaryDirectory() as folder:
+        found |= set(_checked(runtime_c(), _kernels(Path(folder)), "."))
         bundle = Path(folder) / "digits"
         write_bundle(
             compile_model(CompileRequest(model_path=EXAMPLE, soc=read_soc("zynq_edge"))).bundle, bundle
         )
         found |= findings_of(bundle)
     return sorted(found)
+
+
+def _kernels(folder: Path) -> list[str]:
+    """A source for each header of kernels, which includes it after what it is written in."""
+    sources = []
+    for header in sorted((runtime_c() / "kernels").glob("*.h")):
+        if _FORMS.search(header.stem):
+            continue
+        by_layout = header.stem.startswith("s8_") and header.stem not in LAYOUTS
+        needed = ["kernels/s8_quads.h"] if by_layout else []
+        lines = "".join(f'#include "{each}"\n' for each in (*needed, f"kernels/{header.name}"))
+        source = folder / f"{header.stem}.c"
+        source.write_text(f"#include <float.h>\n#include <math.h>\n#include <stddef.h>\n{lines}")
+        sources.append(str(source))
+    return sources
 
 
 def findings_of(bundle: Path) -> set[Finding]:

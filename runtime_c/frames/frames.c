@@ -112,7 +112,7 @@ static const ta_step *find_next(const ta_frames *f, ta_lane *lane, uint32_t time
 {
     for (;;) {
         const ta_step *step = step_of(f, lane->turn, lane->step);
-        if (step->event.timeline == timeline && step->kind != TA_STEP_WAIT)
+        if (step->event.timeline == timeline && step->kind != (uint32_t)TA_STEP_WAIT)
             return step;
         next_step(f, &lane->turn, &lane->step);
     }
@@ -131,10 +131,10 @@ static ta_status settle_next(ta_frames *f, uint32_t timeline, uint32_t timeout_u
         rt->progress[timeline] = one;
         rt->failed_step = TA_NO_STEP;
         status = ta_settle(rt, timeline, 1, timeout_us);
-        if (rt->progress[timeline].settled == 0) {
+        if (rt->progress[timeline].settled == 0u) {
             f->stuck_turn = turn;
             f->stuck_step = step;
-            return status == TA_ERROR_TIMEOUT && timeout_us == 0 ? TA_ERROR_BUSY : TA_ERROR_TIMEOUT;
+            return status == TA_ERROR_TIMEOUT && timeout_us == 0u ? TA_ERROR_BUSY : TA_ERROR_TIMEOUT;
         }
         lane->completed++;
         if (status != TA_OK)
@@ -197,7 +197,7 @@ static ta_status issue(ta_frames *f, const ta_step *step, uint32_t timeout_us)
 
 static void pass(ta_frames *f, const ta_step *step)
 {
-    if (step->event.timeline == TA_TIMELINE_NONE || step->kind == TA_STEP_WAIT)
+    if (step->event.timeline == TA_TIMELINE_NONE || step->kind == (uint32_t)TA_STEP_WAIT)
         return;
     ta_lane *lane = &f->lanes[step->event.timeline];
     lane->passed++;
@@ -229,7 +229,7 @@ static void begin_round(ta_frames *f)
     ta_frame_slot *slot = slot_of(f, f->turn);
     *slot = absent;
     f->begun = 1;
-    if (f->turn % f->pipeline->rounds == 0)
+    if (f->turn % f->pipeline->rounds == 0u)
         for (uint32_t t = 0; t < f->runtime->soc->timeline_count; t++)
             f->lanes[t].in_trip = 0;
     if (!f->waiting)
@@ -316,14 +316,14 @@ static ta_status give_up(ta_frames *f)
 static uint64_t now(const ta_port *port)
 {
     uint64_t time = 0;
-    return port->now_us == NULL || port->now_us(port, &time) != TA_OK ? 0 : time + 1u;
+    return port->now_us == NULL || port->now_us(port, &time) != TA_OK ? 0u : time + 1u;
 }
 
 /* Has what is waited for taken too long? */
 static int is_late(ta_frames *f)
 {
     const uint64_t time = now(f->runtime->port);
-    if (f->since_us == 0)
+    if (f->since_us == 0u)
         f->since_us = time;
     return time - f->since_us > f->runtime->timeout_us;
 }
@@ -334,11 +334,11 @@ static ta_status advance(ta_frames *f, uint32_t timeout_us)
     const ta_step *step = step_of(f, f->turn, f->step);
     const uint32_t timeline = step->event.timeline;
     ta_status status = TA_OK;
-    if (step->kind == TA_STEP_WAIT)
+    if (step->kind == (uint32_t)TA_STEP_WAIT)
         status = settle(f, timeline, target_of(&f->lanes[timeline], step->event.value), timeout_us);
     else if (timeline != TA_TIMELINE_NONE && is_command(f, step) && !is_skipped(f, f->turn, f->step))
         status = settle(f, timeline, f->lanes[timeline].passed, timeout_us);
-    if (status == TA_OK && step->kind != TA_STEP_WAIT)
+    if (status == TA_OK && step->kind != (uint32_t)TA_STEP_WAIT)
         status = issue(f, step, timeout_us);
     if (status == TA_OK)
         pass(f, step);
@@ -357,7 +357,7 @@ static int finish_step(ta_frames *f)
     }
     f->since_us = 0;
     next_step(f, &f->turn, &f->step);
-    if (f->step == 0)
+    if (f->step == 0u)
         f->begun = 0;
     return over;
 }
@@ -368,7 +368,7 @@ static ta_status go_on(ta_frames *f, uint32_t timeout_us)
 {
     int moved = 0;
     while (f->active) {
-        if (f->step == 0 && !f->begun) {
+        if (f->step == 0u && !f->begun) {
             if (!may_begin(f)) {
                 if (!f->waiting && !in_flight(f))
                     rest(f);
@@ -393,7 +393,7 @@ static ta_status go_on(ta_frames *f, uint32_t timeout_us)
 static int is_over(ta_frames *f)
 {
     const uint32_t count = f->submitted - f->returned;
-    return count > f->waiting && slot_of(f, f->turns[f->returned % TA_MOST_FRAMES])->over != 0;
+    return count > f->waiting && slot_of(f, f->turns[f->returned % TA_MOST_FRAMES])->over != 0u;
 }
 
 /* Is the step in order, by itself and in its table? `in_table` counts the steps of its timeline so far. */
@@ -403,15 +403,15 @@ static int suits(const ta_pipeline *p, const ta_runtime *rt, uint32_t index, uin
     ta_step one = p->bundle->steps[index];
     ta_bundle view = *p->bundle;
     uint32_t bad_step = 0;
-    if (one.kind != like->kind || one.event.timeline != like->event.timeline || one.kind == TA_STEP_LOAD ||
-        one.kind == TA_STEP_FILL)
+    if (one.kind != like->kind || one.event.timeline != like->event.timeline || one.kind == (uint32_t)TA_STEP_LOAD ||
+        one.kind == (uint32_t)TA_STEP_FILL)
         return 0;
     if (p->stages[index % p->round_steps] >= p->stage_count)
         return 0;
     if (one.event.timeline != TA_TIMELINE_NONE && one.event.timeline >= rt->soc->timeline_count)
         return 0;
-    if (one.kind == TA_STEP_WAIT)
-        return one.event.timeline != TA_TIMELINE_NONE && one.event.value != 0;
+    if (one.kind == (uint32_t)TA_STEP_WAIT)
+        return one.event.timeline != TA_TIMELINE_NONE && one.event.value != 0u;
     if (one.event.timeline != TA_TIMELINE_NONE) {
         if (one.event.value != ++in_table[one.event.timeline])
             return 0;
@@ -427,9 +427,9 @@ static int all_suit(ta_frames *f, const ta_pipeline *p, const ta_runtime *rt)
     const ta_bundle *bundle = p->bundle;
     const uint32_t count = p->rounds * p->round_steps;
     uint32_t in_table[TA_MAX_TIMELINES] = {0};
-    if (bundle == NULL || p->stages == NULL || count == 0 || bundle->step_count != count || bundle->steps == NULL)
+    if (bundle == NULL || p->stages == NULL || count == 0u || bundle->step_count != count || bundle->steps == NULL)
         return 0;
-    if (p->stage_count == 0 || p->stage_count + 2u > TA_MOST_FRAMES || p->done >= p->round_steps)
+    if (p->stage_count == 0u || p->stage_count + 2u > TA_MOST_FRAMES || p->done >= p->round_steps)
         return 0;
     if (bundle->arenas != rt->bundle->arenas || bundle->arena_count != rt->bundle->arena_count)
         return 0;
@@ -440,7 +440,8 @@ static int all_suit(ta_frames *f, const ta_pipeline *p, const ta_runtime *rt)
         if (!suits(p, rt, i, in_table))
             return 0;
     for (uint32_t i = 0; i < count; i++)
-        if (bundle->steps[i].kind == TA_STEP_WAIT && bundle->steps[i].event.value > in_table[bundle->steps[i].event.timeline])
+        if (bundle->steps[i].kind == (uint32_t)TA_STEP_WAIT &&
+            bundle->steps[i].event.value > in_table[bundle->steps[i].event.timeline])
             return 0;
     for (uint32_t t = 0; t < rt->soc->timeline_count; t++)
         f->lanes[t].in_table = in_table[t];

@@ -62,20 +62,20 @@ static inline void ta_f32_next(const ta_f32_conv2d *conv, ta_f32_pixel *pixel)
 static inline void ta_f32_window(const ta_f32_conv2d *conv, float *panel, const float *x, ta_f32_pixel pixel,
                                  int32_t from, int32_t to)
 {
-    const int32_t columns = conv->kernel_width, run = conv->channels;
+    const int32_t columns = conv->kernel_width, run = conv->channels, whole = columns * run;
     const int32_t left = pixel.x * conv->stride_x - conv->left;
     int32_t y = pixel.y * conv->stride_y - conv->top, start = 0;
     for (int32_t ky = 0; ky < conv->kernel_height; ++ky, y += conv->dilation_y) {
-        if (start + columns * run <= from || start >= to) {
-            start += columns * run;
+        if (start + whole <= from || start >= to) {
+            start += whole;
             continue;
         }
-        if (from <= start && start + columns * run <= to && conv->dilation_x == 1 && y >= 0 && y < conv->height &&
+        if (from <= start && start + whole <= to && conv->dilation_x == 1 && y >= 0 && y < conv->height &&
             left >= 0 && left + columns <= conv->width) {
             const float *at = x + (((int64_t)pixel.image * conv->height + y) * conv->width + left) * run;
-            (void)memcpy(panel, at, (size_t)(columns * run) * sizeof *panel);
-            panel += columns * run;
-            start += columns * run;
+            (void)memcpy(panel, at, (size_t)whole * sizeof *panel);
+            panel += whole;
+            start += whole;
             continue;
         }
         for (int32_t kx = 0; kx < columns; ++kx, start += run) {

@@ -2,6 +2,7 @@
 #ifndef TA_KERNELS_F32_END_H
 #define TA_KERNELS_F32_END_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "kernels/x86.h"
@@ -24,7 +25,7 @@ static inline float ta_f32_clamp(float value, float low, float high)
 static inline float ta_f32_ended(const ta_f32_end *end, float value, float low, float high, int64_t at)
 {
     value = ta_f32_clamp(value, low, high);
-    return end->other == 0 ? value : ta_f32_clamp(value + end->other[at], end->low, end->high);
+    return end->other == NULL ? value : ta_f32_clamp(value + end->other[at], end->low, end->high);
 }
 
 #ifdef TA_KERNELS_X86
@@ -38,7 +39,7 @@ TA_AVX2_PART __m256 ta_f32_clamp_avx2(__m256 value, float low, float high)
 TA_AVX2_PART __m256 ta_f32_ended_avx2(const ta_f32_end *end, __m256 value, float low, float high, int64_t at)
 {
     value = ta_f32_clamp_avx2(value, low, high);
-    if (end->other != 0) {
+    if (end->other != NULL) {
         value = ta_f32_clamp_avx2(_mm256_add_ps(value, _mm256_loadu_ps(end->other + at)), end->low, end->high);
     }
     return value;
@@ -50,7 +51,7 @@ TA_AVX512_PART __m512 ta_f32_ended_avx512(const ta_f32_end *end, __m512 value, f
                                           __mmask16 mask)
 {
     value = _mm512_min_ps(_mm512_set1_ps(high), _mm512_max_ps(_mm512_set1_ps(low), value));
-    if (end->other != 0) {
+    if (end->other != NULL) {
         value = _mm512_add_ps(value, _mm512_maskz_loadu_ps(mask, end->other + at));
         value = _mm512_min_ps(_mm512_set1_ps(end->high), _mm512_max_ps(_mm512_set1_ps(end->low), value));
     }

@@ -21,7 +21,7 @@ static inline void ta_f32_convolve_groups(const ta_f32_groups *sizes, const ta_f
     const int32_t whole = (conv->outputs + TA_F32_BLOCK - 1) / TA_F32_BLOCK * TA_F32_BLOCK;
     ta_f32_end own = *end;
     for (int32_t g = 0; g < sizes->groups; ++g, w += (int64_t)whole * conv->depth) {
-        if (end->other != 0) {
+        if (end->other != NULL) {
             own.other = end->other + g * conv->outputs;
         }
         ta_f32_convolve(conv, &own, x + g * conv->channels, w, bias + g * whole, out + g * conv->outputs);

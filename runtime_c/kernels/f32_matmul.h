@@ -33,7 +33,7 @@ static inline void ta_f32_matmul_blocks(int32_t rows, int32_t whole, int32_t out
     for (int32_t i = 0; i < whole; i += TA_F32_BLOCK) {
         ta_f32_tile(rows, sums, zeros, 0, a, depth, depth, b + i, outputs);
         for (int32_t r = 0; r < rows; ++r) {
-            (void)memcpy(out + (int64_t)r * outputs + i, sums + r * TA_F32_BLOCK, TA_F32_BLOCK * sizeof *sums);
+            (void)memcpy(out + (int64_t)r * outputs + i, sums + r * TA_F32_BLOCK, (size_t)TA_F32_BLOCK * sizeof *sums);
         }
     }
 }

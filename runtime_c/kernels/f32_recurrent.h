@@ -128,7 +128,7 @@ static inline ta_f32_gates ta_f32_recurrent_step(const ta_f32_recurrent *layer, 
 /* The first state, or memory, of a sequence: zeros where none is given. */
 static inline void ta_f32_begun(const float *given, int64_t sequence, int32_t hidden, float *out)
 {
-    if (given == 0) {
+    if (given == NULL) {
         (void)memset(out, 0, (size_t)hidden * sizeof *out);
     } else {
         (void)memcpy(out, given + sequence * hidden, (size_t)hidden * sizeof *out);

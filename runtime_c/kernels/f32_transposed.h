@@ -32,7 +32,7 @@ static inline void ta_f32_convolve_phase(const ta_f32_conv2d *sizes, const ta_ph
             const int64_t y = (int64_t)b * sizes->out_height + rows->first + row * sizes->stride_y;
             const int64_t at = (y * sizes->out_width + columns->first) * sizes->apart;
             conv.top = rows->before - row;
-            if (end->other != 0) {
+            if (end->other != NULL) {
                 own.other = end->other + at;
             }
             ta_f32_convolve(&conv, &own, x, w, bias, out + at);

@@ -96,7 +96,7 @@ static inline void ta_s8_dw_sums(const ta_s8_taps *taps, int32_t *sums, int32_t 
 #else
     for (int32_t pixel = 0, from = 0; pixel < pixels; ++pixel, from += taps->step, sums += TA_DW_GROUP) {
         const int8_t *w = taps->w;
-        (void)memcpy(sums, taps->bias, TA_DW_GROUP * sizeof *sums);
+        (void)memcpy(sums, taps->bias, (size_t)TA_DW_GROUP * sizeof *sums);
         for (int32_t t = 0; t < taps->taps; t += 2, w += 2 * TA_DW_GROUP) {
             const int8_t *one = taps->at[t], *two = taps->at[t + 1];
             ta_s8_dw_pair(taps->conv, sums, one == taps->pad ? one : one + from,

@@ -23,7 +23,7 @@ static inline void ta_s8_convolve_groups(const ta_s8_groups *sizes, const ta_s8_
     for (int32_t g = 0; g < sizes->groups; ++g, w += (int64_t)blocks * TA_S8_BLOCK * conv->depth) {
         own.multiplier = end->multiplier + g * whole * end->scale->each;
         own.shift = end->shift + g * whole * end->scale->each;
-        if (end->other != 0) {
+        if (end->other != NULL) {
             own.other = end->other + g * conv->outputs;
         }
         ta_s8_convolve(conv, &own, x + g * conv->channels, w, bias + g * whole, out + g * conv->outputs);

@@ -48,7 +48,7 @@ static ta_status compare(const ta_weights *weights, const ta_port *port, const u
 static int suits(const ta_weights *weights, const ta_soc *soc, const void *start)
 {
     const uintptr_t at = (uintptr_t)start;
-    if (start == NULL || (at & (weights->lent->alignment - 1u)) != 0)
+    if (start == NULL || (at & (weights->lent->alignment - 1u)) != 0u)
         return 0;
 #ifdef TA_SECTIONS
     const ta_memory_info *memory = &soc->memories[weights->memory];

@@ -113,7 +113,7 @@ int ta_workers_have(uint32_t instance)
 
 static worker *worker_of(uint32_t timeline)
 {
-    const uint32_t channels = described == NULL ? 0 : described->channel_count;
+    const uint32_t channels = described == NULL ? 0u : described->channel_count;
     return timeline < channels || !ta_workers_have(timeline - channels) ? NULL : &workers[timeline - channels];
 }
 
@@ -261,7 +261,7 @@ ta_status ta_workers_wait(const ta_port *port, uint32_t timeline, uint32_t value
         return TA_ERROR_TIMEOUT; /* nothing will ever happen there */
     const uint64_t deadline = now(port) + timeout_us;
     while (!reached(READ(w->completed), value) && !has_failed(w, value)) {
-        if (timeout_us == 0 || now(port) > deadline)
+        if (timeout_us == 0u || now(port) > deadline)
             return TA_ERROR_TIMEOUT;
         control->pause();
     }
@@ -276,5 +276,5 @@ ta_status ta_workers_wait(const ta_port *port, uint32_t timeline, uint32_t value
 
 uint32_t ta_workers_wakes(uint32_t instance)
 {
-    return instance < TA_MAX_WORKERS ? workers[instance].wakes : 0;
+    return instance < TA_MAX_WORKERS ? workers[instance].wakes : 0u;
 }

