@@ -12,10 +12,11 @@ where there is one, or an operator took longer than S seconds; 3 where Frama-C i
 import argparse
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
+from attrs import frozen
 
 from conformance.frama_c.units import MissingTool, Outcome, Unit, analysed
 from conformance.tflite_operators import CASES, Variant
@@ -43,29 +44,65 @@ _TYPES = {
 
 def harness(made: CompiledModel) -> str:
     """The generated C of a model, and a main that calls each function with all values of its inputs."""
+    return program(made, [line for call in calls(made) for line in call.lines])
+
+
+def program(made: CompiledModel, lines: Iterable[str]) -> str:
+    """The generated C of a model, and a main of these lines."""
     sources = (text.decode() for name, text in made.bundle.files.items() if name.endswith("_kernels.c"))
     kernels = "\n".join(sources).replace(f'#include "{made.manifest.name}_internal.h"\n', "")
-    calls = "\n".join(line for call in _calls(made) for line in call)
     head = '#include "target_arch/runtime.h"\n#include "__fc_builtin.h"\nvolatile long long any;\n'
-    return f"{head}{kernels}\nint main(void)\n{{\n{calls}\n    return 0;\n}}\n"
+    body = "\n".join(lines)
+    return f"{head}{kernels}\nint main(void)\n{{\n{body}\n    return 0;\n}}\n"
 
 
-def _calls(made: CompiledModel) -> Iterator[list[str]]:
+@frozen
+class Called:
+    """A call of a function of a kernel, as lines of C."""
+
+    function: str
+    lines: tuple[str, ...]
+
+
+def calls(made: CompiledModel) -> Iterator[Called]:
+    """Every call of the kernels, with operands of its own."""
     for kernel in made.kernels.values():
         tensors = {**made.model.tensors, **{each.name: each for each in kernel.constants}}
         sizes = {each.name: each.bytes for each in (*tensors.values(), *kernel.buffers)}
         functions = {each.name: each for each in kernel.functions}
         for call in kernel.actions:
             if isinstance(call, Call):
-                yield _call(functions[call.function], call, tensors, sizes)
+                lines = _call(functions[call.function], call, tensors, sizes)
+                yield Called(call.function, tuple(lines))
 
 
-def _call(function: CFunction, call: Call, tensors: dict[str, Tensor], sizes: dict[str, int]) -> list[str]:
-    lines = ["    {"]
+def _call(
+    function: CFunction, call: Call, tensors: Mapping[str, Tensor], sizes: Mapping[str, int]
+) -> Iterator[str]:
+    yield "    {"
     for number, (operand, parameter) in enumerate(zip(call.operands, function.parameters, strict=True)):
-        lines += _operand(f"p{number}", operand, parameter, tensors.get(operand.of), sizes[operand.of])
+        yield from _operand(f"p{number}", operand, parameter, tensors.get(operand.of), sizes[operand.of])
     names = ", ".join(f"p{number}" for number in range(len(call.operands)))
-    return [*lines, f"    {function.name}({names});", "    }"]
+    called = f"{function.name}({names});"
+    first = tensors.get(call.operands[0].of)
+    is_row = first is not None and first.dtype == "int8" and first.shape[-1] == first.bytes
+    if is_row and function.name.startswith("softmax_"):
+        yield from _greatest(first.bytes, called)
+    else:
+        yield f"    {called}"
+    yield "    }"
+
+
+def _greatest(count: int, called: str) -> Iterator[str]:
+    """Calls of a softmax of one row, which looks its table up at the greatest value less each of them. Eva
+    does not see that this is not below 0, unless it knows which one is the greatest: each place and value.
+    """
+    yield "    for (int greatest = -128; greatest <= 127; ++greatest) {"
+    yield f"    for (int at = 0; at < {count}; ++at) {{"
+    yield f"        for (int k = 0; k < {count}; ++k) {{ p0[k] = (int8_t)Frama_C_interval(-128, greatest); }}"
+    yield "        p0[at] = (int8_t)greatest;"
+    yield f"        {called}"
+    yield "    }}"
 
 
 def _operand(name: str, operand: Operand, parameter: str, tensor: Tensor | None, size: int) -> Iterator[str]:
@@ -78,7 +115,11 @@ def _operand(name: str, operand: Operand, parameter: str, tensor: Tensor | None,
         yield f"    static const {kind} {name}[{count}] = {{{', '.join(map(repr, values))}}};"
         return
     yield f"    {'static ' if operand.access.reads else ''}{kind} {name}[{count}];"
-    if operand.access.reads:  # static, so that Eva knows each element to be there where it joins turns
+    if not operand.access.reads:
+        return
+    if kind in ("int8_t", "uint8_t"):
+        yield f"    Frama_C_make_unknown((char *){name}, {count}u);"
+    else:  # static, so that Eva knows each element to be there where it joins turns
         value = _FLOAT if kind == "float" else f"({kind})any"
         yield f"    for (int k = 0; k < {count}; ++k) {{ {name}[k] = {value}; }}"
 

@@ -48,7 +48,11 @@ class Unit:
     dead: int = 0
     """Statements of its functions that its main does not reach: another unit does."""
     unrolled: int = 0
-    """Turns of loops that Eva tells from each other."""
+    """Turns of loops that Eva tells from each other, where it sees how often they turn."""
+    told_apart: int = 0
+    """The same of all other loops."""
+    precision: int = 3
+    """Of Eva."""
     seconds: float | None = None
     """After these Eva is ended."""
 
@@ -169,10 +173,11 @@ def _of_proofs(unit: Unit, said: str, seconds: float) -> Outcome:
 
 
 def _execution(unit: Unit) -> str:
-    options = ("-eva", "-eva-precision", "3", "-eva-msg-key=-initial-state,-final-states")
+    options = ("-eva", "-eva-precision", str(unit.precision), "-eva-msg-key=-initial-state,-final-states")
     specified = ("-eva-use-spec", ",".join(unit.by_contract)) if unit.by_contract else ()
-    turns = ("-eva-auto-loop-unroll", str(unit.unrolled)) if unit.unrolled else ()
-    command = _command(unit, *options, *specified, *turns, *_apart(unit))
+    seen = ("-eva-auto-loop-unroll", str(unit.unrolled)) if unit.unrolled else ()
+    every = ("-eva-min-loop-unroll", str(unit.told_apart)) if unit.told_apart else ()
+    command = _command(unit, *options, *specified, *seen, *every, *_apart(unit))
     return _answer(command, dict(os.environ), unit.seconds)
 
 

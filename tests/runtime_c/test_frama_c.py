@@ -6,8 +6,11 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
-from conformance.frama_c.kernels import compiled, executed, harness
+from conformance.frama_c.kernels import _call, calls, compiled, executed, harness
+from conformance.frama_c.models import CLEAN, analysed_call
 from conformance.frama_c.units import Outcome, Unit, _of_execution, _of_proofs, analysed, units
+from target_arch.plan.kernels import Call, CFunction, Operand
+from target_arch.plan.model import Tensor
 from target_arch.resources import runtime_c
 from tests.slow import slow_except
 
@@ -113,3 +116,30 @@ def test_a_kernel_has_no_alarm_and_one_of_a_row_too_many_has(
     assert (found.left, found.proved) == ((), found.total)
     assert text.count(right) == 1
     assert executed("dense", text.replace(right, "sizes = {1, 8, 1, 5, 9, "), tmp_path).left != ()
+
+
+@pytest.mark.slow
+def test_a_call_of_a_model_has_no_alarm_and_one_with_a_shorter_result_has(
+    tmp_path: Path, needs_tool: Callable[[str], str]
+) -> None:
+    needs_tool("frama-c")
+    made = compiled("FULLY_CONNECTED", "int8", tmp_path)
+    assert made is not None
+    (call,) = calls(made)
+    assert analysed_call(made, call) == CLEAN
+    assert call.lines.count("    int8_t p5[40];") == 1
+    shorter = tuple(line.replace("p5[40]", "p5[39]") for line in call.lines)
+    said = analysed_call(made, evolve(call, lines=shorter)).splitlines()
+    assert said[0].endswith(" alarms")
+    assert any("out of bounds write" in line for line in said)
+
+
+def test_a_row_of_a_softmax_is_called_with_each_greatest_value_in_each_place() -> None:
+    function = CFunction(name="softmax_1", parameters=("const int8_t *", "int8_t *"), text="")
+    call = Call(function="softmax_1", operands=(Operand(of="x", access="r"), Operand(of="y", access="w")))
+    places = "    for (int at = 0; at < 6; ++at) {"
+    for shape, is_row in (((1, 6), True), ((2, 3), False)):
+        x = Tensor(name="x", shape=shape, dtype="int8")
+        lines = list(_call(function, call, {"x": x}, {"x": 6, "y": 6}))
+        assert (places in lines) == is_row
+        assert lines[-2 - is_row].strip() == "softmax_1(p0, p1);"
