@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
+from conformance.tflite_files import TfliteFile
 from target_arch.api.views.manifest_text import report_text
 from target_arch.backends.ethos_u.graph import graph_of
 from target_arch.backends.ethos_u.tflite_file import tflite_bytes
@@ -64,6 +65,28 @@ def test_a_whole_model_is_one_command(model: Path, tmp_path: Path) -> None:
     report = report_text(read_manifest(tmp_path / "out"))
     assert "p0         conv2d_0 and 4 more  sram" in report, "one budget for the chain"
     assert "\nsaid by backends\nid  of its kernel\np0  Vela, for speed: arena " in report
+
+
+def gated(folder: Path) -> Path:
+    """A sigmoid gate, a product with it, a change of grid, and what a concat puts side by side."""
+    file, shape = TfliteFile(), (1, 8, 8, 16)
+    x = file.input(shape, "int8", 0.05, 3)
+    gate, product = file.tensor(shape, "int8", 1 / 256, -128), file.tensor(shape, "int8", 0.04, 0)
+    other = file.tensor(shape, "int8", 0.04, 0)
+    y = file.output((1, 8, 8, 32), "int8", 0.04, 0)
+    file.operator("LOGISTIC", [x], [gate], version=2)
+    file.operator("MUL", [x, gate], [product], ("MulOptions", {}), 2)
+    file.operator("QUANTIZE", [x], [other], version=2)
+    file.operator("CONCATENATION", [product, other], [y], ("ConcatenationOptions", {"axis": 3}), 2)
+    path = folder / "gated.tflite"
+    path.write_bytes(file.content())
+    return path
+
+
+@pytest.mark.slow
+def test_tables_and_a_concat_are_one_command(tmp_path: Path) -> None:
+    made = verified(gated(tmp_path), chip(512 * KIB), tmp_path / "out", require=ON_NPU)
+    assert chains(made) == [(4, "npu")]
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from target_arch.emit.model.kernels import HEADERS, definition
 from target_arch.emit.text.emitter import Emitter
 from target_arch.emit.text.literals import c_type, literals
 from target_arch.emit.text.names import comment, identifier
-from target_arch.plan.kernels import CFunction, Kernel, StandIn
+from target_arch.plan.kernels import CFunction, Kernel, Operand, StandIn
 from target_arch.plan.model import Tensor
 
 
@@ -75,10 +75,18 @@ class _Writer:
         out.line("{")
         with out.indent():
             for call in self._stand_in.calls:
-                arguments = [self._places[operand.of] for operand in call.operands]
+                arguments = [self._place(operand) for operand in call.operands]
                 self._call(out, self._functions[call.function], arguments)
             out.line("return TA_OK;")
         out.line("}")
+
+    def _place(self, operand: Operand) -> str:
+        """The address of what a call touches, which for a part of a tensor is behind its first byte."""
+        place = self._places[operand.of]
+        if operand.offset == 0:
+            return place
+        kind = "uint8_t" if operand.access.writes else "const uint8_t"
+        return f"(({kind} *){place} + {operand.offset})"
 
     def _bytes(self, name: str) -> int:
         return self._tensors[name].bytes if name in self._tensors else self._sizes[name]
