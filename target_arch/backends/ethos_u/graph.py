@@ -109,9 +109,9 @@ def _unfit(operator: Operator, model: Model) -> Iterator[str]:
         if reason is not None:
             yield reason
     if operator.facts.weighted:
-        narrow = model.tensors[operator.constants[0]].dtype == "uint8"
+        unsigned = model.tensors[operator.inputs[0]].dtype == "uint8"
         grouped = operator.kind is OperatorKind.CONV2D
-        other = beyond_plain(operator, model, grouped=grouped, wide=True, offset=narrow)
+        other = beyond_plain(operator, model, grouped=grouped, wide=True, offset=unsigned)
         if other is not None:
             yield f"{other}, the unit takes none"
 
@@ -132,12 +132,12 @@ def _unfit_types(operator: Operator, model: Model) -> Iterator[str]:
 
 
 def _wanted_types(operator: Operator, first: str) -> Mapping[str, tuple[str, ...]]:
-    """Activations have one type, weights that of activations of eight bits, and a bias that of the sums."""
+    """Activations have one type, weights are int8, and a bias has the type of the sums."""
     wanted: dict[str, tuple[str, ...]] = dict.fromkeys(
         (*operator.inputs, *operator.constants, operator.output), (first,)
     )
     if operator.facts.weighted:
         weight, bias = operator.constants[:2]
-        wanted[weight] = ("uint8",) if first == "uint8" else ("int8",)
+        wanted[weight] = ("int8",)
         wanted[bias] = ("int64",) if first == _WIDE else ("int32",)
     return wanted

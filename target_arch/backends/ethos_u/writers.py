@@ -12,11 +12,12 @@ from attrs import evolve
 from target_arch.backends.ethos_u.drawing import Drawing, Unwritable
 from target_arch.backends.ethos_u.tflite_file import SubgraphOperator
 from target_arch.plan.arithmetic import DTYPE_RANGE, activation_range, counts_in_multiplier
-from target_arch.plan.model import Model, Operator, Quantization, Tensor
+from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.plan.operators.window import Window
 
 SAME, VALID = 0, 1
+_HIGHER = bytes((byte + 128) % 256 for byte in range(256))
 ACTIVATIONS = ("NONE", "RELU", "RELU_N1_TO_1", "RELU6")
 
 
@@ -26,12 +27,10 @@ def convolution(operator: Operator, drawing: Drawing) -> None:
     deep = operator.kind is OperatorKind.DEPTHWISE_CONV2D
     if deep:
         height, width, channels = weights.shape
-        drawing.tensors[weights.name] = evolve(
-            weights, shape=(1, *weights.shape), quantization=_on_axis(weights, 3)
-        )
+        drawing.tensors[weights.name] = evolve(_beside(x, weights, 3), shape=(1, *weights.shape))
     else:
         channels, height, width, _ = weights.shape
-        drawing.tensors[weights.name] = evolve(weights, quantization=_on_axis(weights, 0))
+        drawing.tensors[weights.name] = _beside(x, weights, 0)
     strides, dilation = pair(operator, "strides"), pair(operator, "dilation")
     named = padding(operator, x.shape, (height, width))
     around: Any = operator.attributes["padding"]
@@ -65,7 +64,7 @@ def transposed(operator: Operator, drawing: Drawing) -> None:
     )
     if activation(operator, drawing.model) != ACTIVATIONS.index("NONE"):
         raise Unwritable("a transposed convolution with an activation")
-    drawing.tensors[weights.name] = evolve(weights, quantization=_on_axis(weights, 0))
+    drawing.tensors[weights.name] = _beside(x, weights, 0)
     strides = pair(operator, "strides")
     node = SubgraphOperator(
         code="TRANSPOSE_CONV",
@@ -107,8 +106,9 @@ def dense(operator: Operator, drawing: Drawing) -> None:
     """A fully connected layer of rows."""
     weights = drawing.model.tensors[operator.constants[0]]
     outputs, inputs = weights.shape
-    rows = prod(drawing.model.tensors[operator.inputs[0]].shape) // inputs
-    drawing.tensors[weights.name] = evolve(weights, quantization=_on_axis(weights, 0))
+    x = drawing.model.tensors[operator.inputs[0]]
+    rows = prod(x.shape) // inputs
+    drawing.tensors[weights.name] = _beside(x, weights, 0)
     node = SubgraphOperator(
         code="FULLY_CONNECTED",
         version=4,
@@ -240,8 +240,19 @@ def _unnamed(operator: Operator) -> str:
     return f"padding of {tuple(given)} is neither SAME nor VALID of TFLite"
 
 
-def _on_axis(tensor: Tensor, axis: int) -> Quantization | None:
-    return None if tensor.quantization is None else evolve(tensor.quantization, axis=axis)
+def _beside(x: Tensor, weights: Tensor, axis: int) -> Tensor:
+    """Weights as TFLite has them beside a tensor, with their scales along that axis.
+
+    The plan has weights of int8 everywhere, TFLite those of uint8 beside uint8: the same numbers, 128 higher.
+    """
+    grid, data = weights.quantization, weights.data
+    assert grid is not None
+    assert data is not None
+    written = evolve(weights, quantization=evolve(grid, axis=axis))
+    if x.dtype != "uint8":
+        return written
+    higher = evolve(grid, axis=axis, zero_point=tuple(zero + 128 for zero in grid.zero_point))
+    return evolve(written, dtype="uint8", quantization=higher, data=data.translate(_HIGHER))
 
 
 def _extents(shape: tuple[int, ...], kernel: tuple[int, int], operator: Operator) -> tuple[int, int]:

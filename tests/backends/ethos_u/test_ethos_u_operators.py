@@ -102,7 +102,7 @@ CONCATS: dict[str, Model] = {
 
 
 def unsigned(model: Model, weight_zero: int) -> Model:
-    """The model with values and weights of uint8, as TFLite had them before int8."""
+    """The model with values of uint8, as the plan has models of TFLite from before int8: weights are int8."""
     grids = {name: tensor.quantization for name, tensor in model.tensors.items()}
     (operator,) = model.operators
     tensors = dict(model.tensors)
@@ -111,13 +111,14 @@ def unsigned(model: Model, weight_zero: int) -> Model:
         assert grid is not None
         zero = weight_zero if name in operator.constants else grid.zero_point[0] + 128
         one = Quantization(scale=grid.scale[:1], zero_point=(zero,))
-        tensors[name] = evolve(tensors[name], dtype="uint8", quantization=one)
+        dtype = "int8" if name in operator.constants else "uint8"
+        tensors[name] = evolve(tensors[name], dtype=dtype, quantization=one)
     attributes = {key: value for key, value in operator.attributes.items() if "activation" not in key}
     return evolve(model, tensors=tensors, operators=(evolve(operator, attributes=attributes),))
 
 
 UNSIGNED: dict[str, Model] = {
-    f"{name} of uint8": unsigned(SINGLES[name], 120)
+    f"{name} of uint8": unsigned(SINGLES[name], -8)
     for name in ("conv2d, strided", "depthwise of one channel", "dense of rows")
 }
 
