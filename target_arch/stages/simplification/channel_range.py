@@ -36,8 +36,10 @@ class ChannelRange:
 
     @classmethod
     def of_constant(cls, tensor: Tensor) -> Self | None:
-        """Return the range of a constant's values; None where they are not integers of up to 32 bits."""
-        if tensor.data is None or tensor.dtype not in DTYPE_RANGE:
+        """Return the range of a constant's values; None where they are not integers of up to 32 bits, or
+        there are none.
+        """
+        if not tensor.data or tensor.dtype not in DTYPE_RANGE:
             return None
         values = np.frombuffer(tensor.data, tensor.dtype).astype(np.int64).reshape(-1, channels_of(tensor))
         return cls(low=values.min(axis=0), high=values.max(axis=0))

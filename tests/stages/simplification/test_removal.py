@@ -8,10 +8,11 @@ from attrs import evolve
 
 from conformance.channel_networks import Network, Values, random_network
 from target_arch.plan.input_range import InputRange
-from target_arch.plan.model import Model
+from target_arch.plan.model import Model, Tensor
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.relax.importer import import_model
 from target_arch.run.exact.oracle import exact, exact_outputs
+from target_arch.stages.simplification.channel_range import ChannelRange
 from target_arch.stages.simplification.ranges import channel_ranges
 from target_arch.stages.simplification.removal import without_dead_channels
 
@@ -148,3 +149,9 @@ def test_half_of_the_visual_wake_words_is_dead(shared: Path) -> None:
 def test_a_range_prints_its_extremes() -> None:
     model = chain(weight=0, bias=900, pad=0)
     assert str(channel_ranges(model)[model.operators[0].output]).startswith("4 channels, 1 constant, ")
+
+
+def test_a_constant_without_elements_has_no_range() -> None:
+    """As ONNX's ConstantOfShape makes one of a shape with a zero."""
+    nothing = Tensor(name="c", shape=(0,), dtype="int32", data=b"")
+    assert ChannelRange.of_constant(nothing) is None
