@@ -17,6 +17,8 @@ from target_arch.soc.costs import NOTHING_MEASURED, Costs
 from target_arch.soc.model import Instance, MemoryMode, SoC
 from target_arch.stages.memory.planner import BEST, Planner
 from target_arch.stages.paths.alignment import least_alignment
+from target_arch.stages.paths.reach import resting
+from target_arch.stages.paths.routes import Routes
 
 
 @frozen(kw_only=True, slots=False)
@@ -104,6 +106,17 @@ class Setting:
         if instance.arch.host or self.takes_chains(instance.name):
             return 0.0
         return sum(self.costs.order(instance.arch.name).usual)
+
+    @cached_property
+    def routes(self) -> Routes:
+        """The copy paths, with bytes resting only where the mode lets tensors live."""
+        return Routes(self.soc, resting(self.mode))
+
+    @cached_property
+    def ordered_routes(self) -> Routes:
+        """The copy paths of the `ordered` chip, which are the same where nothing was measured."""
+        same = self.ordered.copies == self.soc.copies
+        return self.routes if same else Routes(self.ordered, resting(self.mode))
 
     @cached_property
     def alignments(self) -> Mapping[str, int]:

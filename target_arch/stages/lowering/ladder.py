@@ -68,7 +68,8 @@ def lower_in_order(
     keeping = kept or Kept()
 
     def climb_on(chip: SoC, wishes: Rules, placed: PartitionGraph | None, relief: Relief) -> Climb:
-        passes = Passes(evolve(setting, soc=chip), lower, keeping.advance, known)
+        own = setting if chip is setting.soc else evolve(setting, soc=chip)
+        passes = Passes(own, lower, keeping.advance, known)
         ladder = _Ladder(chip, place, wishes, passes, placed, relief)
         try:
             made = _climbed(ladder, passes, order, keeping.judged)

@@ -3,9 +3,9 @@ once.
 """
 
 from collections.abc import Collection, Iterable, Iterator
-from itertools import pairwise
+from heapq import heappop, heappush
+from itertools import count
 
-import networkx as nx
 from attrs import evolve, frozen
 
 from target_arch.diagnostics import listed
@@ -54,11 +54,12 @@ class Routes:
         for path in soc.copies:
             ends = (path.source, path.target)
             self._direct[ends] = (*self._direct.get(ends, ()), path)
-        self._graph = nx.DiGraph()
-        self._graph.add_nodes_from(memory.name for memory in soc.memories)
-        self._graph.add_edges_from(self._direct)
-        self._speeds = {ends: [self._speed(path) for path in paths] for ends, paths in self._direct.items()}
+        self._ends: dict[str, list[str]] = {}
+        for source, target in self._direct:
+            self._ends.setdefault(source, []).append(target)
+        self._speeds: dict[CopyPath, _Speed] = {}
         self._known: dict[tuple[str, int], dict[str, _Route]] = {}
+        self._reached: dict[str, frozenset[str]] = {}
         self._hops: dict[tuple[str, str, int], tuple[CopyPath, float] | None] = {}
 
     def direct(self, source: str, target: str) -> tuple[CopyPath, ...]:
@@ -72,6 +73,12 @@ class Routes:
         return self._speed(path).seconds(bytes, pieces)
 
     def _speed(self, path: CopyPath) -> _Speed:
+        known = self._speeds.get(path)
+        if known is None:
+            known = self._speeds[path] = self._speed_of(path)
+        return known
+
+    def _speed_of(self, path: CopyPath) -> _Speed:
         source, target = self._soc.memory(path.source), self._soc.memory(path.target)
         rates = (path.bandwidth, source.read_bandwidth, target.write_bandwidth)
         return _Speed(
@@ -92,9 +99,16 @@ class Routes:
 
         It moves a whole tensor into the tiles of an accelerator, or out of them.
         """
-        hops = [self._timed(source, target, bytes) for source in sources for target in targets]
-        known = [(hop[0], round(hop[1] * PICO)) for hop in hops if hop is not None]
-        return min(known, key=lambda pair: pair[1], default=None)
+        best: tuple[CopyPath, int] | None = None
+        for source in sources:
+            for target in targets:
+                hop = self._timed(source, target, bytes)
+                if hop is None:
+                    continue
+                time = round(hop[1] * PICO)
+                if best is None or time < best[1]:
+                    best = hop[0], time
+        return best
 
     def route(self, source: str, target: str, bytes: int) -> tuple[CopyPath, ...] | None:
         """The cheapest chain of paths; empty where source is target, None where no chain leads there."""
@@ -106,6 +120,12 @@ class Routes:
         found = self._cheapest(source, target, bytes)
         return None if found is None else found.seconds
 
+    def leads(self, source: str, targets: Iterable[str]) -> bool:
+        """Whether a chain of paths leads to one of the memories; whatever it takes."""
+        if source not in self._reached:
+            self._reached[source] = frozenset(self._from(source, 0))
+        return not self._reached[source].isdisjoint(targets)
+
     def missing(self, sources: Iterable[str], targets: Iterable[str]) -> str:
         """The message that no route leads from any of the sources to any of the targets."""
         have, want = listed(sources), listed(targets)
@@ -115,9 +135,7 @@ class Routes:
         """The cheapest direct path with its time."""
         key = (source, target, bytes)
         if key not in self._hops:
-            ends = (source, target)
-            speeds = zip(self.direct(*ends), self._speeds.get(ends, ()), strict=True)
-            paths = [(path, speed.seconds(bytes)) for path, speed in speeds]
+            paths = [(path, self.seconds(path, bytes)) for path in self.direct(source, target)]
             self._hops[key] = min(paths, key=lambda hop: (hop[1], not hop[0].is_async), default=None)
         return self._hops[key]
 
@@ -128,19 +146,23 @@ class Routes:
         return self._known[key].get(target)
 
     def _from(self, source: str, bytes: int) -> dict[str, _Route]:
-        """The cheapest chain to each memory that one leads to."""
-
-        def weight(start: str, end: str, _edge: dict[str, object]) -> float | None:
-            rests = start == source or start in self._through
-            timed = self._timed(start, end, bytes) if rests else None
-            return None if timed is None else timed[1]
-
-        chains = nx.single_source_dijkstra_path(self._graph, source, weight=weight)
-        return {target: self._route(nodes, bytes) for target, nodes in chains.items()}
-
-    def _route(self, nodes: Iterable[str], bytes: int) -> _Route:
-        hops = [timed for ends in pairwise(nodes) if (timed := self._timed(*ends, bytes)) is not None]
-        return _Route(tuple(path for path, _ in hops), sum((seconds for _, seconds in hops), 0.0))
+        """The cheapest chain to each memory that one leads to, by Dijkstra's algorithm; of equally cheap ones
+        the one that was found first.
+        """
+        nearest, found = {source: _Route((), 0.0)}, dict[str, _Route]()
+        waiting, turns = [(0.0, 0, source)], count(1)
+        while waiting:
+            so_far, _, memory = heappop(waiting)
+            if memory in found:
+                continue
+            way = found[memory] = nearest[memory]
+            rests = memory == source or memory in self._through
+            for target in self._ends.get(memory, ()) if rests else ():
+                hop, known = self._timed(memory, target, bytes), nearest.get(target)
+                if hop is not None and (known is None or so_far + hop[1] < known.seconds):
+                    nearest[target] = _Route((*way.paths, hop[0]), so_far + hop[1])
+                    heappush(waiting, (so_far + hop[1], next(turns), target))
+        return found
 
 
 def pieces(path: CopyPath, source: Slice, target: Slice) -> tuple[tuple[Slice, Slice], ...] | None:

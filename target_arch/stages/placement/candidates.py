@@ -16,7 +16,6 @@ from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.soc.model import Instance, MemoryMode, SoC
 from target_arch.stages.errors import PlacementError
 from target_arch.stages.paths import reach as access
-from target_arch.stages.paths.routes import Routes
 from target_arch.stages.placement.held import held_bytes, room
 from target_arch.stages.placement.measured_costs import known_cost, worst_seconds
 from target_arch.stages.placement.rules import Rules, place_of, targets
@@ -84,7 +83,7 @@ class CandidateTable:
 
     def __init__(self, wanted: PlacementTask) -> None:
         self._wanted = wanted
-        self.routes = Routes(wanted.setting.ordered, access.resting(wanted.mode))
+        self.routes = wanted.setting.ordered_routes
         self.traffic = Traffic(wanted.soc, self.routes)
         self._instances = wanted.soc.instances
         near, fixed = access.resting(wanted.mode), wanted.mode.constants

@@ -32,6 +32,7 @@ class Traffic:
         self._routes = routes
         self._names = tuple(memory.name for memory in soc.memories)
         self._bits = {name: 1 << number for number, name in enumerate(self._names)}
+        self._named: dict[int, tuple[str, ...]] = {}
         self._carried: dict[tuple[int, int, MemoryAccess], TransferCost | None] = {}
         self._brought: dict[tuple[int, int, MemoryAccess], tuple[int, int] | None] = {}
         self._left: dict[tuple[int, MemoryAccess], tuple[int, int] | None] = {}
@@ -42,7 +43,9 @@ class Traffic:
 
     def names(self, mask: int) -> tuple[str, ...]:
         """The memories in a mask."""
-        return tuple(name for name in self._names if self._bits[name] & mask)
+        if mask not in self._named:
+            self._named[mask] = tuple(name for name in self._names if self._bits[name] & mask)
+        return self._named[mask]
 
     def bring(self, mask: int, bytes: int, to: MemoryAccess) -> tuple[int, int] | None:
         """Picoseconds until a tensor that is in every memory of `mask` is usable, and its memories then.
@@ -63,17 +66,19 @@ class Traffic:
         return self._carried[key]
 
     def _cheapest(self, mask: int, bytes: int, to: MemoryAccess) -> TransferCost | None:
-        options = []
+        sources, options = self.names(mask), list[tuple[int, int, int]]()
         for number, memory in enumerate(to.reads):
             move = self._hop((memory,), to.local, bytes)
-            ways = [(self._route(source, memory, bytes), source) for source in self.names(mask)]
-            known = [(way, at) for at, (way, _) in enumerate(ways) if way is not None]
-            if known and move is not None:
-                way, at = min(known)
-                options.append((way + move, number, ways[at][1], memory))
+            if move is None:
+                continue
+            for at, source in enumerate(sources):
+                way = self._route(source, memory, bytes)
+                if way is not None:
+                    options.append((way + move, number, at))
         if not options:
             return None
-        time, _, source, rests = min(options)
+        time, number, at = min(options)
+        source, rests = sources[at], to.reads[number]
         route = self._routes.route(source, rests, bytes) or ()
         return TransferCost(
             time=time,

@@ -256,11 +256,9 @@ class _Chooser:
         none.
         """
         wants = self._reads.get(tensor.name, {})
-        able = [home for home in homes if all(self._served(home, end, tensor.bytes) for end in wants)]
+        able = [home for home in homes if all(self._served(home, end) for end in wants)]
         if not able:
-            unserved = (
-                end for end in wants if not any(self._served(home, end, tensor.bytes) for home in homes)
-            )
+            unserved = (end for end in wants if not any(self._served(home, end) for home in homes))
             goal = next((end.memories for end in unserved), homes)
             raise failure(
                 StepError, "no-copy-path", f"tensor {tensor.name}", self._routes.missing(homes, goal)
@@ -294,8 +292,8 @@ class _Chooser:
         found = self._routes.nearest(sources, targets, bytes)
         return 0 if found is None else found[1]
 
-    def _served(self, home: str, end: End, bytes: int) -> bool:
-        return any(self._routes.route(home, memory, bytes) is not None for memory in end.memories)
+    def _served(self, home: str, end: End) -> bool:
+        return self._routes.leads(home, end.memories)
 
 
 def _constants(soc: SoC, mode: MemoryMode, chooser: _Chooser, tensors: list[Tensor]) -> dict[str, str]:

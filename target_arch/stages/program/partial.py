@@ -9,7 +9,6 @@ from target_arch.plan.kernels import Kernel
 from target_arch.plan.model import Tensor
 from target_arch.plan.partitions import Partition, PartitionGraph
 from target_arch.soc.model import Instance, MemoryMode, SoC
-from target_arch.stages.paths import reach as access
 from target_arch.stages.paths.routes import Routes
 from target_arch.stages.setting import Setting
 
@@ -36,10 +35,10 @@ class PartialLowering:
         """How the memories are used."""
         return self.setting.mode
 
-    @cached_property
+    @property
     def routes(self) -> Routes:
         """The copy paths, with bytes resting only where the mode lets tensors live."""
-        return Routes(self.soc, access.resting(self.mode))
+        return self.setting.routes
 
     @cached_property
     def tensors(self) -> dict[str, Tensor]:

@@ -43,6 +43,13 @@ def test_a_missing_route_is_named() -> None:
     )
 
 
+def test_what_a_route_leads_to() -> None:
+    assert ROUTES.leads("tcm", ["ddr", "bram"])
+    assert ROUTES.leads("sram", ["sram"])
+    assert not ROUTES.leads("npu_inp", ["sram", "ddr"])
+    assert not ROUTES.leads("sram", [])
+
+
 def test_seconds_count_setup_for_every_piece() -> None:
     path = chips.dma("sram", "bram", bandwidth=1e6, setup=1e-3, max_bytes=100)
     assert round(ROUTES.seconds(path, 250), 9) == round(3 * 1e-3 + 250e-6, 9)

@@ -42,8 +42,8 @@ class Ways:
         assert bytes == X.bytes
         return 0.0 if source == target else self.seconds.get((source, target))
 
-    def route(self, source: str, target: str, bytes: int) -> tuple[()] | None:
-        return None if self.route_seconds(source, target, bytes) is None else ()
+    def leads(self, source: str, targets: Iterable[str]) -> bool:
+        return any(source == target or (source, target) in self.seconds for target in targets)
 
     def nearest(self, sources: Iterable[str], targets: Iterable[str], bytes: int) -> tuple[str, int] | None:
         assert bytes == X.bytes

@@ -60,7 +60,7 @@ class Stay:
         return self.time + sum(time for _, time in self.before) + sum(time for _, time in self.after)
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, cache_hash=True)
 class Datum:
     """A result of one job that others need. Data that are alike may share their ways."""
 

@@ -12,7 +12,7 @@ from target_arch.plan.kernels import Call, Kernel
 from target_arch.plan.partitions import Partition
 from target_arch.plan.regions.region import Region
 from target_arch.soc.model import CopyPath
-from target_arch.stages.paths.routes import PICO, Routes
+from target_arch.stages.paths.routes import PICO
 from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.steps.simulation.orders import Orders, orders_of
 
@@ -21,7 +21,7 @@ class Times:
     """The times of the runs and transfers of one placed and lowered model."""
 
     def __init__(self, work: PartialLowering) -> None:
-        self._routes = Routes(work.soc, ())
+        self._routes = work.routes
         self._paths = dict(zip(work.soc.copies, work.setting.timed.copies, strict=True))
         self._known: dict[tuple[CopyPath, int], int] = {}
         self._runs = _shares(work)
