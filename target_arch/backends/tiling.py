@@ -37,6 +37,11 @@ class Link:
     bandwidth: float
     setup: float
 
+    @property
+    def limits(self) -> tuple[int, int | None, bool]:
+        """The limits of single transfers, however fast they are."""
+        return self.alignment, self.max_bytes, self.two_dimensional
+
     def unit(self, run_bytes: int) -> int:
         """The least count of runs of `run_bytes` whose total is aligned."""
         return self.alignment // gcd(self.alignment, run_bytes)
@@ -272,14 +277,3 @@ class Recorder:
 def needed(sizes: Iterable[tuple[int, int]], alignment: int) -> int:
     """Bytes that `(count, size)` buffers take, each starting aligned."""
     return sum(count * round_up(size, alignment) for count, size in sizes)
-
-
-def tiled_seconds(copying: float, computing: float, tiles: int, rings: Iterable[tuple[int, int]]) -> float:
-    """Seconds of a loop over tiles. `rings` are (transfers, buffers) of each role that moves.
-
-    Where every role that moves more than once has two buffers, copies run beside the computing of the tile
-    before, all but the first copy and the last computation. Else one follows the other.
-    """
-    if all(transfers == 1 or buffers > 1 for transfers, buffers in rings):
-        return max(copying, computing) + min(copying, computing) / tiles
-    return copying + computing

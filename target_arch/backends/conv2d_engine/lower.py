@@ -17,6 +17,7 @@ from target_arch.backends.conv2d_engine.tiles import (
     seconds,
     smallest,
 )
+from target_arch.backends.known_kernels import known_kernel
 from target_arch.backends.quantized import packed, parameters, words
 from target_arch.backends.tiling import Recorder, Ring, Span, after, rows_of, spans, tiles
 from target_arch.plan.kernels import Kernel, Slice
@@ -47,7 +48,17 @@ def lower(request: LoweringRequest, engine: Conv2dEngine) -> Kernel:
         for operator in request.partition.operators
     )
     tilings = _tilings(layers, engine, request, memory)
-    recorder = Recorder()
+    facts = (memory, engine.shape, tilings)
+    return known_kernel(request, facts, lambda: _written(layers, tilings, engine, request))
+
+
+def _written(
+    layers: tuple[SizedConv2d, ...],
+    tilings: tuple[Conv2dTiling, ...],
+    engine: Conv2dEngine,
+    request: LoweringRequest,
+) -> Kernel:
+    memory, recorder = request.instance.memory[0], Recorder()
     rings = {role: Ring(role=role, memory=memory, alignment=engine.alignment) for role in ROLES}
     constants = []
     notes = []

@@ -2,15 +2,8 @@
 
 Two cuts: output rows (a full-width run of rows is one contiguous slice of an NHWC tensor) and output channels
 (the weights of a run of channels are contiguous in OHWI; the output tile is then a 2-D slice). The search
-tries every useful pair, both loop orders and one or two buffers per role, and takes the cheapest by this
-estimate:
-
-    copying   = bytes moved / bandwidth + transfers x set-up
-    computing = calls x start + multiply-accumulates / rate
-    cost      = max(copying, computing) + min(copying, computing) / tiles   where copies run beside computing
-              = copying + computing                                         elsewhere
-
-Ties go to the smaller footprint.
+tries every useful pair, both loop orders and one or two buffers per role, and takes the cheapest by the
+estimate of `tile_costs`. Ties go to the smaller footprint.
 """
 
 from collections.abc import Iterator, MutableMapping
@@ -19,7 +12,8 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from target_arch.backends.tiling import Link, Spans, loads, needed, spans, tile_sizes, tiled_seconds
+from target_arch.backends.tile_costs import EngineSpeed, TileCosts, TileMoves
+from target_arch.backends.tiling import Link, Spans, loads, needed, spans, tile_sizes
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.window import Window
 from target_arch.plan.windows import required_windows
@@ -86,10 +80,6 @@ class Conv2dTiling:
     buffers: tuple[int, int, int]
     sizes: tuple[int, int, int]
 
-    def footprint(self, alignment: int) -> int:
-        """Bytes of all buffers, each aligned."""
-        return needed(zip(self.buffers, self.sizes, strict=True), alignment)
-
     def __str__(self) -> str:
         order = "channels, then rows" if self.channels_outer else "rows, then channels"
         roles = zip(ROLES, self.buffers, self.sizes, strict=True)
@@ -112,9 +102,14 @@ class Conv2dEngine:
         return max(16, self.inward.alignment, self.outward.alignment)
 
     @property
+    def speed(self) -> EngineSpeed:
+        """How fast it moves and computes."""
+        return EngineSpeed(links=(self.inward, self.outward), start=self.start, per_mac=self.per_mac)
+
+    @property
     def shape(self) -> tuple[object, ...]:
-        """Everything that tilings depend on; how fast one is depends on the speeds, too."""
-        return (self.alignment, self.inward.alignment, self.outward.alignment, self.outward.two_dimensional)
+        """Everything that tilings and kernels depend on; how fast they are depends on the speed, too."""
+        return tuple(link.limits for link in self.speed.links)
 
 
 def convolution(operator: Operator, model: Model, inward: Link) -> Conv2dSizes:
@@ -183,72 +178,49 @@ def _variants(
             )
 
 
-@frozen(kw_only=True)
-class Conv2dMoves:
-    """The bytes that a tiling moves in and out, each in how many transfers; whatever the chip's speed.
-
-    `rings` are the loads and buffers of inputs, weights and results.
-    """
-
-    inward: tuple[int, int]
-    outward: tuple[int, int]
-    calls: int
-    rings: tuple[tuple[int, int], ...]
-
-    @classmethod
-    def of(cls, conv: Conv2dSizes, tiling: Conv2dTiling, engine: Conv2dEngine) -> "Conv2dMoves":
-        """The moves of a tiling."""
-        row_spans = spans(conv.rows.out, tiling.rows)
-        blocks = ceil_div(conv.out_channels, tiling.channels)
-        inputs = sum(input_bytes(conv, *span, engine.inward.alignment) for span in row_spans)
-        weights = block_bytes(conv, conv.out_channels)
-        input_rounds, weight_rounds = (blocks, 1) if tiling.channels_outer else (1, len(row_spans))
-        input_loads = loads(len(row_spans), input_rounds, tiling.buffers[0])
-        weight_loads = loads(blocks, weight_rounds, tiling.buffers[1])
-        arriving = inputs * input_loads // len(row_spans) + weights * weight_loads // blocks
-        calls = len(row_spans) * blocks
-        strided = conv.columns.out * tiling.rows if blocks > 1 and not engine.outward.two_dimensional else 1
-        return cls(
-            inward=(arriving, input_loads + weight_loads),
-            outward=(conv.rows.out * conv.out_row_bytes, calls * strided),
-            calls=calls,
-            rings=tuple(zip((input_loads, weight_loads, calls), tiling.buffers, strict=True)),
-        )
-
-    def seconds(self, macs: int, engine: Conv2dEngine) -> float:
-        """The estimate of this module's docstring."""
-        copying = engine.inward.seconds(*self.inward) + engine.outward.seconds(*self.outward)
-        computing = self.calls * engine.start + macs * engine.per_mac
-        return tiled_seconds(copying, computing, self.calls, self.rings)
+def moves(conv: Conv2dSizes, tiling: Conv2dTiling, engine: Conv2dEngine) -> TileMoves:
+    """The moves of a tiling, in and out; its rings are those of inputs, weights and results."""
+    row_spans = spans(conv.rows.out, tiling.rows)
+    blocks = ceil_div(conv.out_channels, tiling.channels)
+    inputs = sum(input_bytes(conv, *span, engine.inward.alignment) for span in row_spans)
+    weights = block_bytes(conv, conv.out_channels)
+    input_rounds, weight_rounds = (blocks, 1) if tiling.channels_outer else (1, len(row_spans))
+    input_loads = loads(len(row_spans), input_rounds, tiling.buffers[0])
+    weight_loads = loads(blocks, weight_rounds, tiling.buffers[1])
+    arriving = inputs * input_loads // len(row_spans) + weights * weight_loads // blocks
+    calls = len(row_spans) * blocks
+    strided = conv.columns.out * tiling.rows if blocks > 1 and not engine.outward.two_dimensional else 1
+    return TileMoves(
+        carried=(
+            (arriving, input_loads + weight_loads),
+            (conv.rows.out * conv.out_row_bytes, calls * strided),
+        ),
+        calls=calls,
+        rings=tuple(zip((input_loads, weight_loads, calls), tiling.buffers, strict=True)),
+    )
 
 
 @frozen
-class Conv2dCandidate:
-    """A tiling, the bytes of its buffers by role and in all, and what it moves."""
+class Conv2dCandidates:
+    """Tilings, and what each costs on an engine of any speed."""
 
-    tiling: Conv2dTiling
-    taken: tuple[int, ...]
-    footprint: int
-    moves: Conv2dMoves
+    tilings: tuple[Conv2dTiling, ...]
+    costs: TileCosts
 
 
-def candidates(conv: Conv2dSizes, engine: Conv2dEngine) -> tuple[Conv2dCandidate, ...]:
+def candidates(conv: Conv2dSizes, engine: Conv2dEngine) -> Conv2dCandidates:
     """Every candidate tiling. They depend on the engine's `shape` alone, not on its speed."""
-    alignment = engine.alignment
-    return tuple(
-        Conv2dCandidate(
-            t,
-            tuple(n * round_up(s, alignment) for n, s in zip(t.buffers, t.sizes, strict=True)),
-            t.footprint(alignment),
-            Conv2dMoves.of(conv, t, engine),
-        )
-        for t in tilings(conv, engine)
-    )
+    every, alignment = tuple(tilings(conv, engine)), engine.alignment
+    taken = [
+        [count * round_up(size, alignment) for count, size in zip(each.buffers, each.sizes, strict=True)]
+        for each in every
+    ]
+    return Conv2dCandidates(every, TileCosts(conv.macs, [moves(conv, each, engine) for each in every], taken))
 
 
 def seconds(conv: Conv2dSizes, tiling: Conv2dTiling, engine: Conv2dEngine) -> float:
     """The estimate for one tiling."""
-    return Conv2dMoves.of(conv, tiling, engine).seconds(conv.macs, engine)
+    return float(TileCosts(conv.macs, [moves(conv, tiling, engine)], [[0]]).seconds(engine.speed)[0])
 
 
 def smallest(conv: Conv2dSizes, engine: Conv2dEngine) -> int:
@@ -274,12 +246,6 @@ def choose(
     known, key = {} if shared is None else shared, ("conv2d_engine", conv, engine.shape)
     if key not in known:
         known[key] = candidates(conv, engine)
-    every: tuple[Conv2dCandidate, ...] = known[key]
-    fitting = [
-        each
-        for each in every
-        if each.footprint <= budget
-        and (roles is None or all(size <= most for size, most in zip(each.taken, roles, strict=True)))
-    ]
-    best = min(fitting, key=lambda c: (c.moves.seconds(conv.macs, engine), c.footprint), default=None)
-    return None if best is None else best.tiling
+    every: Conv2dCandidates = known[key]
+    cheapest = every.costs.cheapest(engine.speed, roles, budget)
+    return None if cheapest is None else every.tilings[cheapest]

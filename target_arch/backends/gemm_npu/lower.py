@@ -18,6 +18,7 @@ from target_arch.backends.gemm_npu.tiles import (
     taken,
     with_two_results,
 )
+from target_arch.backends.known_kernels import known_kernel
 from target_arch.backends.quantized import packed, parameters, words
 from target_arch.backends.tiling import Recorder, Ring, Span, after, rows_of, spans, tiles
 from target_arch.plan.kernels import Access, Kernel, Operand, Slice
@@ -43,6 +44,15 @@ def lower(request: LoweringRequest, engine: GemmEngine) -> Kernel:
         for operator in request.partition.operators
     )
     tilings = _tilings(layers, engine, request)
+    return known_kernel(request, (engine.shape, tilings), lambda: _written(layers, tilings, engine, request))
+
+
+def _written(
+    layers: tuple[SizedProduct, ...],
+    tilings: tuple[GemmTiling, ...],
+    engine: GemmEngine,
+    request: LoweringRequest,
+) -> Kernel:
     recorder = Recorder()
     rings = {
         role: Ring(role=role, memory=engine.memories[role], alignment=engine.alignment) for role in ROLES
@@ -93,7 +103,7 @@ def _tilings(
     Two buffers per role where they fit all layers together, else one per role. Results have two wherever
     there is room: one leaves while the next is computed, even where the block after that has to wait.
     """
-    names = sorted(set(engine.memories.values()))
+    names = engine.names
     budgets = [
         {name: request.budget.guaranteed(layer.operator.id, name) for name in names} for layer in layers
     ]

@@ -2,14 +2,8 @@
 
 Rows of the input, columns of the result, and, only where nothing else fits, the depth that is summed over.
 The search tries useful sizes, both loop orders and one or two buffers per role, and takes the cheapest by
-this estimate:
-
-    copying   = bytes moved / bandwidth + transfers x set-up
-    computing = calls x start + multiply-accumulates / rate
-    cost      = max(copying, computing) + min(copying, computing) / tiles   where copies run beside computing
-              = copying + computing                                         elsewhere
-
-Ties go to the smaller footprint. Accumulators have one buffer: commands run in order, and no move touches it.
+the estimate of `tile_costs`. Ties go to the smaller footprint. Accumulators have one buffer: commands run in
+order, and no move touches it.
 """
 
 from collections.abc import Iterator, Mapping, MutableMapping
@@ -18,7 +12,8 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from target_arch.backends.tiling import Link, loads, spans, tile_sizes, tiled_seconds
+from target_arch.backends.tile_costs import EngineSpeed, TileCosts, TileMoves
+from target_arch.backends.tiling import Link, loads, spans, tile_sizes
 from target_arch.plan.model import Model, Operator
 from target_arch.soc.rounding import ceil_div, round_up
 
@@ -79,16 +74,22 @@ class GemmEngine:
         return max(16, self.inputs.alignment, self.weights.alignment, self.outward.alignment)
 
     @property
-    def shape(self) -> tuple[object, ...]:
-        """Everything that tilings depend on; how fast one is depends on the speeds, too."""
-        return (
-            *sorted(self.memories.items()),
-            self.alignment,
-            self.inputs.alignment,
-            self.inputs.two_dimensional,
-            self.outward.alignment,
-            self.outward.two_dimensional,
+    def names(self) -> tuple[str, ...]:
+        """The memories, by name."""
+        return tuple(sorted(set(self.memories.values())))
+
+    @property
+    def speed(self) -> EngineSpeed:
+        """How fast it moves and computes."""
+        return EngineSpeed(
+            links=(self.inputs, self.weights, self.outward), start=self.start, per_mac=self.per_mac
         )
+
+    @property
+    def shape(self) -> tuple[object, ...]:
+        """Everything that tilings and kernels depend on; how fast they are depends on the speed, too."""
+        limits = (link.limits for link in self.speed.links)
+        return (*sorted(self.memories.items()), *limits)
 
 
 def product(operator: Operator, model: Model) -> Product:
@@ -185,68 +186,53 @@ def _column_sizes(whole: Product, outward: Link) -> tuple[int, ...]:
     return tile_sizes(whole.columns, outward.alignment)
 
 
-@frozen(kw_only=True)
-class GemmMoves:
-    """The bytes that a tiling of a product moves, in how many transfers, by link; whatever the chip's speed.
-
-    `blocks` are (block, depth) pairs, and `rings` the loads and buffers of inputs, weights and results.
-    """
-
-    inputs: tuple[int, int]
-    weights: tuple[int, int]
-    outward: tuple[int, int]
-    blocks: int
-    rings: tuple[tuple[int, int], ...]
-
-    @classmethod
-    def of(cls, whole: Product, tiling: GemmTiling, engine: GemmEngine) -> "GemmMoves":
-        """The moves of a tiling."""
-        row_blocks = ceil_div(whole.rows, tiling.rows)
-        slices = ceil_div(whole.depth, tiling.depth)
-        column_blocks = ceil_div(whole.columns, tiling.columns)
-        if tiling.columns_outer:
-            input_loads = loads(row_blocks * slices, column_blocks, tiling.buffers[0])
-            weight_loads = column_blocks * loads(slices, row_blocks, tiling.buffers[1])
-        else:
-            input_loads = row_blocks * loads(slices, column_blocks, tiling.buffers[0])
-            weight_loads = loads(column_blocks * slices, row_blocks, tiling.buffers[1])
-        inputs = whole.rows * whole.depth * input_loads // (row_blocks * slices)
-        weights = block_bytes(whole.columns, whole.depth, True) * weight_loads // (column_blocks * slices)
-        strided = tiling.rows if column_blocks > 1 and not engine.outward.two_dimensional else 1
-        results = row_blocks * column_blocks
-        used = (tiling.buffers[0], tiling.buffers[1], tiling.buffers[3])
-        return cls(
-            inputs=(inputs, input_loads),
-            weights=(weights, weight_loads),
-            outward=(whole.rows * whole.columns, results * strided),
-            blocks=results * slices,
-            rings=tuple(zip((input_loads, weight_loads, results), used, strict=True)),
-        )
-
-    def seconds(self, macs: int, engine: GemmEngine) -> float:
-        """The estimate of this module's docstring."""
-        copying = engine.inputs.seconds(*self.inputs) + engine.weights.seconds(*self.weights)
-        copying += engine.outward.seconds(*self.outward)
-        computing = self.blocks * engine.start + macs * engine.per_mac
-        return tiled_seconds(copying, computing, self.blocks, self.rings)
+def moves(whole: Product, tiling: GemmTiling, engine: GemmEngine) -> TileMoves:
+    """The moves of a tiling: of inputs, weights and results."""
+    row_blocks = ceil_div(whole.rows, tiling.rows)
+    slices = ceil_div(whole.depth, tiling.depth)
+    column_blocks = ceil_div(whole.columns, tiling.columns)
+    if tiling.columns_outer:
+        input_loads = loads(row_blocks * slices, column_blocks, tiling.buffers[0])
+        weight_loads = column_blocks * loads(slices, row_blocks, tiling.buffers[1])
+    else:
+        input_loads = row_blocks * loads(slices, column_blocks, tiling.buffers[0])
+        weight_loads = loads(column_blocks * slices, row_blocks, tiling.buffers[1])
+    inputs = whole.rows * whole.depth * input_loads // (row_blocks * slices)
+    weights = block_bytes(whole.columns, whole.depth, True) * weight_loads // (column_blocks * slices)
+    strided = tiling.rows if column_blocks > 1 and not engine.outward.two_dimensional else 1
+    results = row_blocks * column_blocks
+    used = (tiling.buffers[0], tiling.buffers[1], tiling.buffers[3])
+    return TileMoves(
+        carried=(
+            (inputs, input_loads),
+            (weights, weight_loads),
+            (whole.rows * whole.columns, results * strided),
+        ),
+        calls=results * slices,
+        rings=tuple(zip((input_loads, weight_loads, results), used, strict=True)),
+    )
 
 
 @frozen
-class GemmCandidate:
-    """A tiling, the bytes per memory that it takes, and what it moves."""
+class GemmCandidates:
+    """Tilings, and what each costs on an engine of any speed."""
 
-    tiling: GemmTiling
-    taken: Mapping[str, int]
-    moves: GemmMoves
+    tilings: tuple[GemmTiling, ...]
+    costs: TileCosts
 
 
-def candidates(
-    whole: Product, depth: int, engine: GemmEngine, *, double: bool = True
-) -> tuple[GemmCandidate, ...]:
+def candidates(whole: Product, depth: int, engine: GemmEngine, *, double: bool = True) -> GemmCandidates:
     """Every candidate tiling of one depth. They depend on the engine's `shape` alone, not on its speed."""
-    return tuple(
-        GemmCandidate(t, taken(t.buffers, t.sizes, engine), GemmMoves.of(whole, t, engine))
-        for t in tilings(whole, depth, engine, double=double)
+    every = tuple(tilings(whole, depth, engine, double=double))
+    bytes = [taken(each.buffers, each.sizes, engine) for each in every]
+    names = engine.names
+    return GemmCandidates(
+        every,
+        TileCosts(
+            whole.macs,
+            [moves(whole, each, engine) for each in every],
+            [[each[name] for name in names] for each in bytes],
+        ),
     )
 
 
@@ -278,11 +264,8 @@ def choose(
         key = ("gemm_npu", whole, depth, engine.shape, double)
         if key not in known:
             known[key] = candidates(whole, depth, engine, double=double)
-        every: tuple[GemmCandidate, ...] = known[key]
-        fitting = [each for each in every if all(each.taken[name] <= most for name, most in budget.items())]
-        if fitting:
-            costs = [each.moves.seconds(whole.macs, engine) for each in fitting]
-            least = min(costs)
-            cheapest = (each for each, cost in zip(fitting, costs, strict=True) if cost == least)
-            return min(cheapest, key=lambda each: sum(each.taken.values())).tiling
+        every: GemmCandidates = known[key]
+        cheapest = every.costs.cheapest(engine.speed, [budget[name] for name in engine.names])
+        if cheapest is not None:
+            return every.tilings[cheapest]
     return None

@@ -10,6 +10,7 @@ from target_arch.backend.contract import DoesNotFit
 from target_arch.backends.conv2d_engine import backend
 from target_arch.backends.conv2d_engine.support import describe
 from target_arch.backends.conv2d_engine.tiles import choose, convolution, seconds, smallest, tilings
+from target_arch.backends.tiling import needed
 from target_arch.plan.kernels import Call, Kernel, Move
 from tests.backends.conv2d_engine.test_conv2d_engine_kernels import Shape
 from tests.backends.conv2d_engine.test_conv2d_engine_kernels import convolution as model_of
@@ -66,7 +67,8 @@ def test_the_cheapest_fitting_tiling_is_chosen() -> None:
     conv = convolution(model.operators[0], model, engine.inward)
     chosen = choose(conv, engine, 4096)
     assert chosen is not None
-    fitting = [each for each in tilings(conv, engine) if each.footprint(engine.alignment) <= 4096]
+    parts = {each: zip(each.buffers, each.sizes, strict=True) for each in tilings(conv, engine)}
+    fitting = [each for each, taken in parts.items() if needed(taken, engine.alignment) <= 4096]
     assert seconds(conv, chosen, engine) == min(seconds(conv, each, engine) for each in fitting)
     assert choose(conv, engine, smallest(conv, engine)) is not None
     assert choose(conv, engine, smallest(conv, engine) - 1) is None
