@@ -26,6 +26,7 @@ from target_arch.plan.printed.reasoning import duration
 from target_arch.registry.plug_ins import PlugIns
 from target_arch.soc.model import SoC
 from target_arch.stages.errors import CheckError
+from target_arch.stages.garbage_collector import gc_seldom
 
 
 @frozen(kw_only=True)
@@ -66,6 +67,7 @@ class Evaluator:
     plug_ins: PlugIns = field(repr=False)
     reuse: Reuse = field(factory=Reuse, repr=False)
 
+    @gc_seldom()
     def __call__(self, task: PointTask) -> PointOutcome:
         """The outcome of the point. Raises NotInstalled where a backend lacks a tool."""
         return self.planned(task)[0]

@@ -7,7 +7,7 @@ Time is counted in steps. A buffer is live from the step `first` to the step `la
 
 from collections.abc import Mapping
 from enum import StrEnum
-from functools import cache
+from functools import cache, cached_property
 
 from attrs import field, frozen
 
@@ -112,7 +112,7 @@ class Alias:
     bytes: int
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, slots=False)
 class Buffer:
     """Something that needs bytes.
 
@@ -144,7 +144,7 @@ class Buffer:
     caller: bool = False
     turn: int | None = None
 
-    @property
+    @cached_property
     def arena(self) -> Arena:
         """The arena that holds the buffer."""
         return _arena(self.memory, self.kind, self._lent if self.caller else "")

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import lru_cache
 
 SIZE: Mapping[str, Fraction] = {
     "B": Fraction(1),
@@ -52,6 +53,7 @@ PATTERN = r"^[+-]?[0-9]{1,15}(\.[0-9]{1,15})? *UNIT$"
 _NUMBER = re.compile(r"([+-]?[0-9]{1,15}(?:\.[0-9]{1,15})?) *")
 
 
+@lru_cache(maxsize=1024)
 def split(text: str) -> tuple[Fraction, str] | None:
     """The number and the unit of a quantity, exactly; None where the text does not start with a number."""
     found = _NUMBER.match(text)

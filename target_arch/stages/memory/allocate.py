@@ -156,24 +156,29 @@ def _placed(buffers: Sequence[Buffer], places: Mapping[str, str], run: Pack) -> 
 
 def _joined(buffers: Sequence[Buffer], parts: Sequence[MemoryPlan]) -> MemoryPlan:
     """One plan from the plans of all arenas; if an arena comes twice, the later plan is used."""
-    joined = MemoryPlan(buffers=tuple(buffers), offsets={})
+    offsets, places = dict[str, int](), dict[str, str]()
+    peaks, bounds, shared = dict[Arena, int](), dict[Arena, int](), dict[Arena, int]()
+    found_by, proven = dict[Arena, str](), set[Arena]()
     for part in parts:
-        joined = evolve(
-            joined,
-            offsets={**joined.offsets, **part.offsets},
-            peaks={**joined.peaks, **part.peaks},
-            bounds={**joined.bounds, **part.bounds},
-            shared={**joined.shared, **part.shared},
-            in_place=_pairs(joined, part),
-            found_by={**joined.found_by, **part.found_by},
-            proven=tuple(sorted({*joined.proven, *part.proven})),
-        )
-    return joined
-
-
-def _pairs(joined: MemoryPlan, part: MemoryPlan) -> tuple[tuple[str, str], ...]:
-    new = {buffer.name for buffer in part.buffers}
-    return tuple(sorted((*(pair for pair in joined.in_place if pair[0] not in new), *part.in_place)))
+        for buffer in part.buffers:
+            places.pop(buffer.name, None)
+        places.update(part.in_place)
+        offsets.update(part.offsets)
+        peaks.update(part.peaks)
+        bounds.update(part.bounds)
+        shared.update(part.shared)
+        found_by.update(part.found_by)
+        proven.update(part.proven)
+    return MemoryPlan(
+        buffers=tuple(buffers),
+        offsets=offsets,
+        peaks=peaks,
+        bounds=bounds,
+        shared=shared,
+        in_place=tuple(sorted(places.items())),
+        found_by=found_by,
+        proven=tuple(sorted(proven)),
+    )
 
 
 def arena_capacity(plan: MemoryPlan, memory: str, size: int) -> int:

@@ -183,6 +183,8 @@ class _Orderer:
             self._open.setdefault(event.timeline, deque()).append((event.value, names))
 
     def _wait(self, needed: Mapping[str, int]) -> None:
+        if not needed:
+            return
         for timeline in sorted(needed, key=self._ranks.__getitem__):
             event = Event(timeline=timeline, value=needed[timeline])
             number = self._wait_step(event)
@@ -207,8 +209,11 @@ class _Orderer:
         """The channel of the engine on which a copy that needs these events begins first, then with the
         fewest waits, then the least busy one.
         """
+        channels = self._channels[engine]
+        if len(channels) == 1:
+            return channels[0]
         return min(
-            self._channels[engine],
+            channels,
             key=lambda name: (
                 self._clock.begins(name, needed),
                 len(needed.keys() - {name}),
