@@ -146,7 +146,7 @@ def no_value(space: Space, error: FormulaError) -> DiagnosticError:
 
 def empty(space: Space) -> DiagnosticError:
     """The refusal of a space without a point, with what each of its constraints leaves alone."""
-    said = f"`where` leaves none of the {space.size:,} points"
+    said = "`where` leaves out " + ("the only point" if space.size == 1 else f"all {space.size:,} points")
     if space.size > WHOLE:
         return refusal("empty-space", space.name, said)
     names = [space.names(space.at(number)) for number in range(space.size)]

@@ -217,6 +217,11 @@ class Space:
         return {each.name: each for each in self.chips}
 
 
+def counted_points(count: int) -> str:
+    """So many points, in words."""
+    return "1 point" if count == 1 else f"{count:,} points"
+
+
 def literal(value: Number, kind: Kind) -> str:
     """A computed value as the TOML file has it."""
     if isinstance(kind, Quantity) and not isinstance(value, str):

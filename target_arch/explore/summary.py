@@ -13,7 +13,7 @@ from target_arch.explore.exploration import Exploration
 from target_arch.explore.measures import amount
 from target_arch.explore.outcome import PrintedOutcome, Status
 from target_arch.explore.sensitivity import sentences
-from target_arch.explore.space import Limit, Point
+from target_arch.explore.space import Limit, Point, counted_points
 
 _LONGEST = 40
 """Lines of the table of the front; the files have all of it."""
@@ -101,21 +101,26 @@ def counts(made: Exploration) -> str:
     """A line: how many points there are, and what became of them."""
     counted = Counter(outcome.status for outcome in made.outcomes.values())
     words = {
-        Status.FITS: "fit",
+        Status.FITS: "fits" if counted[Status.FITS] == 1 else "fit",
         Status.REFUSED: "refused",
         Status.NO_CHIP: "no chip",
         Status.CRASHED: "crashed",
         Status.DOMINATED: "dominated by a bound",
     }
     said = ", ".join(f"{counted[status]:,} {word}" for status, word in words.items() if counted[status])
-    return f"{made.space.name}: {len(made.outcomes):,} points: {said}\n"
+    return f"{made.space.name}: {counted_points(len(made.outcomes))}: {said}\n"
 
 
 def _front(made: Exploration) -> str:
     if not made.front:
         return "no point is good: the front is empty\n"
     goals = ", ".join(made.space.minimize)
-    head = f"front of {goals}: {len(made.front):,} of {len(made.good):,} good points\n"
+    good = (
+        "the only good point"
+        if len(made.good) == 1
+        else f"{len(made.front):,} of {len(made.good):,} good points"
+    )
+    head = f"front of {goals}: {good}\n"
     names = [variation.name for variation in made.space.variations]
     rows = [["point", *names, *_asked(made)]]
     rows += [_row(made, point) for point in made.front[:_LONGEST]]
@@ -168,7 +173,7 @@ def _beyond(made: Exploration, limit: Limit) -> str | None:
     if known[point] <= limit.most:
         return None
     least = amount(limit.measure, known[point], [model.name for model in made.space.models])
-    over = f", {known[point] / limit.most - 1:.1%} more" if limit.most else ""
+    over = f", {100 * (known[point] / limit.most - 1):,.1f} % more" if limit.most else ""
     said = f"at most {limit.shown} is wanted, the least is {least}{over}"
     return f"  {limit.measure}: {said} (point {made.space.number(point)})\n"
 
@@ -197,7 +202,7 @@ def _reasons(made: Exploration) -> Iterator[str]:
 
 def _reason(made: Exploration, rule: str, points: Sequence[Point]) -> str:
     first = points[0]
-    count = f"{len(points):,} points" if len(points) > 1 else "1 point"
-    where = f"{made.space.number(first)} ({made.space.shown(first)})"
+    values = made.space.shown(first)
+    where = f"{made.space.number(first)} ({values})" if values else f"{made.space.number(first)}"
     said = first_line(made.outcomes[first].reason)
-    return f"  {count} [{rule}], such as {where}:\n    {said}\n"
+    return f"  {counted_points(len(points))} [{rule}], such as {where}:\n    {said}\n"

@@ -42,6 +42,15 @@ price = "0.01 * (memory.sram.size + tcm) / 1024 + 2"
 """
 
 
+ALONE = """schema = 1
+soc = "zynq_edge"
+minimize = "latency"
+[model.digits]
+file = "digits_int8.onnx"
+"""
+"""A space of one point: nothing varies."""
+
+
 def space(text: str = ZYNQ, name: str = "chips.toml") -> Space:
     return parse_space(text, name, DIGITS.parent)
 

@@ -10,7 +10,7 @@ from target_arch.explore.search import SpaceSearch
 from target_arch.explore.space_file import parse_space
 from target_arch.explore.store import Store
 from tests.explore.in_process import InProcess, by_size
-from tests.explore.spaces import ZYNQ, space
+from tests.explore.spaces import ALONE, ZYNQ, space
 
 EVERY = space(ZYNQ.replace('where = ["tcm <= sram"]\n', ""))
 
@@ -84,13 +84,13 @@ def test_a_tie_without_a_value_is_no_chip() -> None:
         (
             "tcm <= sram",
             "tcm > 1000 * sram",
-            "chips: error: `where` leaves none of the 12 points [empty-space]\n"
+            "chips: error: `where` leaves out all 12 points [empty-space]\n"
             "hint: `tcm > 1000 * sram` alone leaves 0",
         ),
         (
             "tcm <= sram",
             'tcm > 3 * sram", "bus < 0.5 * tcm * 1000',
-            "chips: error: `where` leaves none of the 12 points [empty-space]\n"
+            "chips: error: `where` leaves out all 12 points [empty-space]\n"
             "hint: `tcm > 3 * sram` alone leaves 6, `bus < 0.5 * tcm * 1000` alone leaves 0",
         ),
         (
@@ -104,6 +104,15 @@ def test_what_cannot_be_searched(before: str, after: str, said: str) -> None:
     with pytest.raises(DiagnosticError) as caught:
         SpaceSearch(space(ZYNQ.replace(before, after)), InProcess(by_size), "p").whole()
     assert str(caught.value) == said
+
+
+def test_a_space_without_its_only_point() -> None:
+    one = space(f'where = "1 > 2"\n{ALONE}')
+    with pytest.raises(DiagnosticError) as caught:
+        SpaceSearch(one, InProcess(by_size), "p").whole()
+    assert str(caught.value) == (
+        "chips: error: `where` leaves out the only point [empty-space]\nhint: `1 > 2` alone leaves 0"
+    )
 
 
 def test_a_space_that_is_too_large() -> None:

@@ -11,7 +11,7 @@ from target_arch.explore.outcome import PointOutcome, Status
 from target_arch.explore.search import SpaceSearch
 from target_arch.explore.space import Point
 from tests.explore.in_process import InProcess, by_size, fits
-from tests.explore.spaces import ZYNQ, space
+from tests.explore.spaces import ALONE, ZYNQ, space
 
 EVERY = ZYNQ.replace('where = ["tcm <= sram"]\n', "")
 
@@ -30,6 +30,15 @@ def test_text(golden: Callable[[str, str], None]) -> None:
         status=Status.NO_CHIP, rule="bad-unit", reason="x.toml:1:1: error: y [bad-unit]"
     )
     golden("front", summary.text(Exploration(space=made.space, outcomes=outcomes)))
+
+
+def test_one_point(golden: Callable[[str, str], None]) -> None:
+    """Where nothing varies, the texts are about the point, with one that is good, too slow, or refused."""
+    point, limited = space(ALONE), space(f'{ALONE}[limits]\nlatency = "1 ns"\n')
+    refused = PointOutcome(status=Status.REFUSED, rule="does-not-fit", reason="step 3: error: too small")
+    outcomes = ((point, fits(1.0)), (limited, fits(1.0)), (point, refused))
+    texts = (summary.text(Exploration(space=of, outcomes={(): outcome})) for of, outcome in outcomes)
+    golden("one-point", "\n".join(texts))
 
 
 def test_limits_that_exclude_everything(golden: Callable[[str, str], None]) -> None:
