@@ -1,6 +1,7 @@
 """PyTorch: the reference of exported programs."""
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -66,7 +67,7 @@ def pytorch(model: Path, shapes: Shapes = (), cut: ModelCut = WHOLE) -> Referenc
 
     def answer(frame: Frame) -> tuple[Frame, ...]:
         try:
-            with torch.no_grad():
+            with _on_one_thread():
                 results = called(program, module, _tensors(frame))
         except (RuntimeError, IndexError, ValueError) as error:
             raise cannot_run(model, "PyTorch", error) from error
@@ -96,6 +97,22 @@ def pytorch(model: Path, shapes: Shapes = (), cut: ModelCut = WHOLE) -> Referenc
         rounds=not quantized,
         reals=tuple(_is_real(program.graph, name) for name in tensor_outputs(program)) if quantized else (),
     )
+
+
+@contextmanager
+def _on_one_thread() -> Iterator[None]:
+    """Without gradients, and on one thread: sums have one order then, and threads that a busy computer does
+    not run are not waited for.
+    """
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def _tensors(frame: Frame) -> tuple[Any, ...]:
@@ -151,11 +168,9 @@ class _Inside:
             self._restore()
 
     def __call__(self, frame: Frame) -> Mapping[str, Array]:
-        import torch
-
         interpreter, _ = self._interpreter, self._restore
         interpreter.seen.clear()
-        with torch.no_grad():
+        with _on_one_thread():
             interpreter.run(*leaves(self.program, _tensors(frame)), enable_io_processing=False)
         return dict(interpreter.seen)
 

@@ -46,3 +46,19 @@ def test_inputs_that_pytorch_does_not_take(tmp_path: Path) -> None:
     assert [(each.rule, each.message) for each in raised.value.diagnostics] == [
         ("reference-failed", "PyTorch cannot run the model: Target 7 is out of bounds.")
     ]
+
+
+def test_sums_of_pytorch_have_one_order_whatever_its_threads(tmp_path: Path) -> None:
+    values = np.random.default_rng(0).standard_normal(300_000, np.float32)
+    reference = reference_of(lambda torch, x: x.sum(), tmp_path / "m.pt2", values)
+    torch = pytest.importorskip("torch")
+    usual = torch.get_num_threads()
+    sums = set()
+    try:
+        for threads in (1, 2, 5):
+            torch.set_num_threads(threads)
+            sums.add(reference.answer((values,))[0][0].tobytes())
+            assert torch.get_num_threads() == threads
+    finally:
+        torch.set_num_threads(usual)
+    assert len(sums) == 1
