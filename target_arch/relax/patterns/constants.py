@@ -135,9 +135,13 @@ def _reshape(graph: Graph, call: Any, inner: Constant) -> Constant | None:
 def _broadcast(graph: Graph, call: Any, inner: Constant) -> Constant | None:
     """The same values for each of a batch, as exporters write a product of matrices with a batch."""
     del graph
-    if inner.quantization is not None and inner.quantization.axis is not None:
-        return None
-    return evolve(inner, values=np.broadcast_to(inner.values, shape_of(call)))
+    values, quantization = np.broadcast_to(inner.values, shape_of(call)), inner.quantization
+    if quantization is not None and quantization.axis is not None:
+        axis = quantization.axis + values.ndim - inner.values.ndim
+        if values.shape[axis] != len(quantization.scale):
+            return None
+        quantization = evolve(quantization, axis=axis)
+    return evolve(inner, values=values, quantization=quantization)
 
 
 def _cast(graph: Graph, call: Any, inner: Constant) -> Constant | None:

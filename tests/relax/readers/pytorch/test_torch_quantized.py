@@ -158,3 +158,29 @@ def test_other_ways_to_compute_scales_are_refused(torch: Any, tmp_path: Path) ->
     assert "`choose_qparams_symmetric.tensor` once, at `choose_qparams_symmetric`: not known here" in str(
         caught.value
     )
+
+
+def test_weights_with_a_step_for_each_channel_that_a_batch_repeats(torch: Any, tmp_path: Path) -> None:
+    """PyTorch repeats the weights of a dense layer for each position of rows that lie apart."""
+    ops, torch_int8 = torch.ops.quantized_decomposed, torch.int8
+
+    class Rows(torch.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            torch.manual_seed(0)
+            self.register_buffer("weights", torch.randint(-127, 128, (24, 8), dtype=torch_int8))
+            self.register_buffer("steps", torch.rand(24) * 0.1 + 0.01)
+            self.register_buffer("zeros", torch.zeros(24, dtype=torch.int64))
+
+        def forward(self, x: Any) -> Any:
+            real = ops.dequantize_per_channel(self.weights, self.steps, self.zeros, 0, *INT8, torch_int8)
+            return torch.nn.functional.linear(x.transpose(0, 1), real)
+
+    network, x = Rows(), torch.randn(2, 5, 8)
+    model, program = import_model(saved(torch, network, x, tmp_path / "m.pt2"))
+    kinds = [str(operator.kind) for operator in model.operators]
+    assert kinds == ["transpose", "dense"]
+    weights = model.tensors[model.operators[1].constants[0]]
+    assert weights.shape == (24, 8)
+    found = evaluate(model, {model.inputs[0]: x.numpy()}, program)[0]
+    assert np.abs(found - network(x).numpy()).max() < 1e-5
