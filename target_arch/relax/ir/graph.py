@@ -4,9 +4,10 @@ The function must be straight-line: dataflow blocks of bindings, one tensor or a
 Control flow is refused by the importers.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import Any
+from itertools import chain
+from typing import Any, TypeVar
 
 from attrs import field, frozen
 from tvm import relax
@@ -17,6 +18,8 @@ from target_arch.plan.operators.facts import Arithmetic
 from target_arch.relax.ir.defined import is_defined
 from target_arch.relax.ir.matchable import Matchable
 from target_arch.relax.ir.variables import variables_of
+
+T = TypeVar("T")
 
 
 @frozen(kw_only=True, eq=False, slots=False)
@@ -53,6 +56,19 @@ class Graph:
     def positions(self) -> Mapping[Any, int]:
         """The number of each variable in program order."""
         return {var: number for number, var in enumerate(self.variables)}
+
+    @cached_property
+    def called(self) -> Mapping[Any, str]:
+        """The operator that the expression of each variable calls, with its dialect; empty for none."""
+        return {var: _full_name(self.bound[var]) for var in self.variables}
+
+    @cached_property
+    def operators(self) -> Mapping[Any, str]:
+        """The `operator_name` of the expression of each variable."""
+        return {
+            var: operator_name(self.bound[var]) if name == _CALL_OF_TIR else _without_dialect(name)
+            for var, name in self.called.items()
+        }
 
     @cached_property
     def matchable(self) -> Matchable:
@@ -92,7 +108,7 @@ def read_graph(module: Any, arithmetic: Arithmetic, file: FileFacts | None = Non
     """The facts of a module's `main`, whose quantized operators follow `arithmetic`, and of its file."""
     file = file or FileFacts()
     function = module["main"]
-    bound = {each.var: each.value for block in function.body.blocks for each in block.bindings}
+    bound = {each.var: each.value for block in function.body.blocks for each in block.bindings[:]}
     parameters = tuple(function.params)
     one = {var: var for var in (*parameters, *bound)}
     outputs = tuple(one.get(var, var) for var in _outputs(function, bound))
@@ -118,21 +134,31 @@ def read_graph(module: Any, arithmetic: Arithmetic, file: FileFacts | None = Non
         reads=reads,
         users={var: tuple(found) for var, found in users.items()},
         outputs=outputs,
-        names={var: file.authors[bound[var]] for var in live if bound[var] in file.authors},
+        names=_facts(file.authors, ((var, bound[var]) for var in live)),
         constant=frozenset(constant),
-        quantizations={
-            var: file.quantizations[bound.get(var, var)]
-            for var in (*parameters, *live)
-            if bound.get(var, var) in file.quantizations
-        },
-        in_file={
-            var: file.tensors[key]
-            for var in (*parameters, *live)
-            for key in (bound.get(var, var), var)
-            if key in file.tensors
-        },
-        devices={var: file.devices[key] for var in live for key in (bound[var], var) if key in file.devices},
+        quantizations=_facts(
+            file.quantizations, ((var, bound.get(var, var)) for var in (*parameters, *live))
+        ),
+        in_file=_facts(file.tensors, chain(zip(parameters, parameters, strict=True), _of_both(live, bound))),
+        devices=_facts(file.devices, _of_both(live, bound)),
     )
+
+
+def _of_both(live: Iterable[Any], bound: Mapping[Any, Any]) -> Iterator[tuple[Any, Any]]:
+    """Each variable with its expression, and with itself."""
+    for var in live:
+        yield var, bound[var]
+        yield var, var
+
+
+def _facts(known: Mapping[Any, T], keys: Iterable[tuple[Any, Any]]) -> dict[Any, T]:
+    """Facts about variables, by what each of them is asked for; the last of several holds. TVM takes long to
+    compare two expressions, so that each is looked up once.
+    """
+    if not known:
+        return {}
+    found = ((var, known.get(key)) for var, key in keys)
+    return {var: fact for var, fact in found if fact is not None}
 
 
 def _behind(reads: Iterable[Any], bound: Mapping[Any, Any]) -> set[Any]:
@@ -149,7 +175,7 @@ def _behind(reads: Iterable[Any], bound: Mapping[Any, Any]) -> set[Any]:
 
 def shape_of(expr: Any) -> tuple[int, ...]:
     """The static shape of a tensor expression."""
-    return tuple(int(extent) for extent in expr.ty.shape)
+    return tuple(map(int, expr.ty.shape.values[:]))
 
 
 def dtype_of(expr: Any) -> str:
@@ -164,6 +190,10 @@ def operator_name(value: Any) -> str:
     name = _full_name(value)
     if name == _CALL_OF_TIR:
         return str(value.args[0].name_hint).rstrip("0123456789")
+    return _without_dialect(name)
+
+
+def _without_dialect(name: str) -> str:
     return name.removeprefix("relax.")
 
 

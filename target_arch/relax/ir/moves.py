@@ -35,7 +35,7 @@ _QUANTIZE, _DEQUANTIZE = str(OperatorKind.QUANTIZE), str(OperatorKind.DEQUANTIZE
 def with_moves_in_order(module: Any, file: FileFacts) -> tuple[Any, FileFacts]:
     """Return the module with moves in that order, and the facts of its file by the expressions of it."""
     function = module["main"]
-    names = {operator_name(each.value) for block in function.body.blocks for each in block.bindings}
+    names = {operator_name(each.value) for block in function.body.blocks for each in block.bindings[:]}
     if len(function.body.blocks) != 1 or not names & {_QUANTIZE, _DEQUANTIZE, _REPEATED, _PADDED, *_PAIRS}:
         return module, file
     (block,) = function.body.blocks

@@ -11,10 +11,10 @@ def variables_of(expr: Any) -> Iterator[Any]:
     if isinstance(expr, relax.Var):
         yield expr
     elif isinstance(expr, relax.Call):
-        for argument in expr.args:
+        for argument in expr.args[:]:
             yield from variables_of(argument)
     elif isinstance(expr, relax.Tuple):
-        for item in expr.fields:
+        for item in expr.fields[:]:
             yield from variables_of(item)
     elif isinstance(expr, relax.TupleGetItem):
         yield from variables_of(expr.tuple_value)

@@ -16,13 +16,12 @@ from tvm import relax
 from target_arch.backend.contract import Pattern
 from target_arch.plan.model import Attribute
 from target_arch.plan.operators.facts import LOOP_OPERATIONS, MACS_PER_OUTPUT, RELAX_OP
-from target_arch.relax.ir.graph import Graph, called_function, operator_name, shape_of
+from target_arch.relax.ir.graph import Graph, called_function, shape_of
 from target_arch.relax.ir.loop_work import loop_work
 from target_arch.relax.ir.macs import macs_per_output
 from target_arch.relax.ir.variables import variables_of
 from target_arch.relax.operators.rows import axes_of_call, kind_of_call
 from target_arch.relax.patterns.matcher import Draft, Matcher, operators_between
-from target_arch.relax.patterns.operands import operator_of
 
 _REPEATABLE = "dequantize"
 _CONVERSIONS = ("quantize", _REPEATABLE)
@@ -54,9 +53,9 @@ class _Candidates:
         self._matchers = tuple(matchers)
         self._known: dict[tuple[str, ...], tuple[Matcher, ...]] = {}
 
-    def of(self, graph: Graph, call: Any) -> tuple[Matcher, ...]:
-        operands = tuple(operator_of(graph.bound.get(operand, operand)) for operand in call.args)
-        root, operator = operator_name(call), operator_of(call)
+    def of(self, graph: Graph, var: Any, call: Any) -> tuple[Matcher, ...]:
+        operands = tuple(graph.called.get(operand, "") for operand in call.args[:])
+        root, operator = graph.operators[var], graph.called[var]
         key = (root, operator, *operands)
         if key not in self._known:
             self._known[key] = tuple(
@@ -70,7 +69,7 @@ def _largest(graph: Graph, var: Any, candidates: _Candidates) -> Draft | None:
     if call is None or graph.is_activation(var) is False:
         return None
     best, size = None, 0
-    for matcher in candidates.of(graph, call):
+    for matcher in candidates.of(graph, var, call):
         draft = matcher.match(graph, var)
         if draft is None:
             continue
@@ -85,7 +84,7 @@ def _described(graph: Graph, draft: Draft, inside: tuple[Any, ...]) -> Draft:
     and the device that one of them is put on.
     """
     named = [var for var in inside if var in graph.names]
-    proper = [var for var in named if operator_name(graph.bound[var]) not in _CONVERSIONS]
+    proper = [var for var in named if graph.operators[var] not in _CONVERSIONS]
     location = next((graph.names[var] for var in (*proper, *named)), "")
     device = next((graph.devices[var] for var in inside if var in graph.devices), None)
     return evolve(draft, relax_ops=_names(graph, inside), location=location, device=device)
@@ -102,7 +101,7 @@ def _is_closed(graph: Graph, inside: tuple[Any, ...]) -> bool:
     for var in inside[1:]:
         if graph.is_parameter(var):
             return False
-        if operator_name(graph.bound[var]) == _REPEATABLE:
+        if graph.operators[var] == _REPEATABLE:
             continue
         if var in graph.outputs or any(user not in members for user in graph.users.get(var, ())):
             return False
@@ -112,7 +111,7 @@ def _is_closed(graph: Graph, inside: tuple[Any, ...]) -> bool:
 def _names(graph: Graph, inside: tuple[Any, ...]) -> tuple[str, ...]:
     """The Relax operators of a composite in program order."""
     ordered = sorted(inside, key=graph.positions.__getitem__)
-    return tuple(operator_name(graph.bound[var]) for var in ordered)
+    return tuple(graph.operators[var] for var in ordered)
 
 
 def _single(graph: Graph, var: Any) -> Draft:

@@ -23,7 +23,7 @@ from target_arch.relax.patterns.matcher import NCHW, NHWC, Draft
 
 @define(eq=False)
 class Layout:
-    """Lays drafts out over `values`. `names` are the authors' names of constants by their bytes."""
+    """Lays drafts out over `values`. `names` are the authors' names of constants by their contents."""
 
     _values: Values
     _names: Mapping[bytes, str]
@@ -196,7 +196,7 @@ class Layout:
         if draft.location:
             return draft.location
         for constant in draft.constants:
-            name = self._names.get(constant.stored)
+            name = self._names.get(constant.content)
             if name is not None:
                 return name
         return str(draft.output.name)

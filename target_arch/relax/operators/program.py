@@ -18,7 +18,7 @@ class RelaxProgram:
 
     `functions` has, for every operator that TVM lowers, a Relax function of its inputs (in the order of
     `Operator.inputs`) that returns its output; constants are inside. `graph` are the facts of `main`.
-    `constant_names` maps a constant's stored bytes to the name its author gave it. `results` has the variable
+    `constant_names` maps a constant's `content_of` to the name its author gave it. `results` has the variable
     of `main` that each operator of the program computes, by the operator's id.
     """
 

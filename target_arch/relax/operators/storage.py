@@ -48,6 +48,8 @@ class Storage:
     @property
     def is_plain(self) -> bool:
         """True where the elements are in the author's order."""
+        if self.axes == tuple(range(len(self.axes))):
+            return True
         _, order = self.essence
         return order == tuple(range(len(order)))
 

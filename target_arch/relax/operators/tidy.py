@@ -54,17 +54,28 @@ def named(
     names: dict[str, str] = {name: name for name in inputs}
     for operator in operators:
         new = ids[operator.id]
-        names |= {name: f"{new}{name.removeprefix(operator.id)}" for name in operator.constants}
+        for name in operator.constants:
+            names[name] = f"{new}{name.removeprefix(operator.id)}"
         names[operator.output] = outputs.get(operator.output, f"{new}_out")
-    renamed = [
-        evolve(
-            operator,
-            id=ids[operator.id],
-            inputs=tuple(names[name] for name in operator.inputs),
-            constants=tuple(names[name] for name in operator.constants),
-            output=names[operator.output],
-            location=operator.location or f"between the layouts of {names[operator.inputs[0]]}",
-        )
-        for operator in operators
-    ]
-    return renamed, {new: evolve(tensors[old], name=new) for old, new in names.items()}, ids
+    renamed = [_renamed(operator, ids[operator.id], names) for operator in operators]
+    kept = {new: tensors[old] for old, new in names.items()}
+    found = {
+        name: tensor if tensor.name == name else evolve(tensor, name=name) for name, tensor in kept.items()
+    }
+    return renamed, found, ids
+
+
+def _renamed(operator: Operator, id: str, names: Mapping[str, str]) -> Operator:
+    inputs = tuple(names[name] for name in operator.inputs)
+    output = names[operator.output]
+    same = (operator.id, operator.inputs, operator.output) == (id, inputs, output)
+    if same and operator.location:  # so are its constants, which are called after it
+        return operator
+    return evolve(
+        operator,
+        id=id,
+        inputs=inputs,
+        constants=tuple(names[name] for name in operator.constants),
+        output=output,
+        location=operator.location or f"between the layouts of {names[operator.inputs[0]]}",
+    )

@@ -50,8 +50,8 @@ class Values:
 
     def give(self, var: Any, name: str, storage: Storage) -> None:
         """A new tensor, which the caller of the model gives the value of a variable."""
-        self.tensors[name] = self._tensor(var, name, storage.shape)
-        self.hold(var, name, storage)
+        self.tensors[name] = self._tensor(var, name, storage.shape, storage)
+        self._held[var] = Held(name, storage)
 
     def give_constant(self, name: str, constant: Constant) -> None:
         """A new tensor with the elements of a constant."""
@@ -69,15 +69,14 @@ class Values:
         it is known to be another's.
         """
         self._held[var] = Held(name, storage)
-        tensor, in_file = self.tensors[name], self.graph.in_file.get(var)
-        if in_file is not None and tensor.origin is None:
-            origin = Origin(name=in_file, view=storage.view, axes=storage.axes)
+        tensor, origin = self.tensors[name], self._origin(var, storage)
+        if origin is not None and tensor.origin is None:
             self.tensors[name] = evolve(tensor, origin=origin)
 
     def add(self, operator: Operator, draft: Draft, shape: tuple[int, ...], storage: Storage) -> None:
         """The operator of a draft, and the tensor of its output."""
-        self._add(operator, self._tensor(draft.output, operator.output, shape), draft)
-        self.hold(draft.output, operator.output, storage)
+        self._add(operator, self._tensor(draft.output, operator.output, shape, storage), draft)
+        self._held[draft.output] = Held(operator.output, storage)
 
     def stored(self, var: Any, storage: Storage, *, exact: bool = True) -> str:
         """A tensor that holds `var` in `storage`; `exact` asks for its shape too, else only bytes count."""
@@ -140,8 +139,19 @@ class Values:
             self._moved[key] = tensor.name
         return self._moved[key]
 
-    def _tensor(self, var: Any, name: str, shape: tuple[int, ...]) -> Tensor:
-        return Tensor(name=name, shape=shape, dtype=dtype_of(var), quantization=self.quantizations.get(var))
+    def _tensor(self, var: Any, name: str, shape: tuple[int, ...], storage: Storage) -> Tensor:
+        return Tensor(
+            name=name,
+            shape=shape,
+            dtype=dtype_of(var),
+            quantization=self.quantizations.get(var),
+            origin=self._origin(var, storage),
+        )
+
+    def _origin(self, var: Any, storage: Storage) -> Origin | None:
+        """The tensor of the model's file that a variable is; None where it is none."""
+        in_file = self.graph.in_file.get(var)
+        return None if in_file is None else Origin(name=in_file, view=storage.view, axes=storage.axes)
 
     def _add(self, operator: Operator, tensor: Tensor, owner: Draft | None) -> None:
         self.tensors[tensor.name] = tensor

@@ -13,6 +13,7 @@ from attrs import evolve, frozen
 from tvm import relax, tirx
 
 from target_arch.plan.model import Quantization
+from target_arch.relax.ir.content import content_of
 from target_arch.relax.ir.graph import Graph, operator_name, shape_of
 
 
@@ -20,13 +21,13 @@ from target_arch.relax.ir.graph import Graph, operator_name, shape_of
 class Constant:
     """Values as stored. `quantization` is None for floats; its axis refers to `values` as they are here.
 
-    `stored` are the bytes in the model file (or the frontend's copy of them), by which the author's name is
-    found.
+    `content` is that of the elements in the model file (or the frontend's copy of them), by which the
+    author's name is found; empty where the file has none.
     """
 
     values: np.ndarray[Any, Any]
     quantization: Quantization | None = None
-    stored: bytes = b""
+    content: bytes = b""
 
     @property
     def real(self) -> np.ndarray[Any, Any]:
@@ -78,7 +79,7 @@ def constant_of(graph: Graph, expr: Any) -> Constant | None:
     """The constant an expression stands for; None for activations and for expressions not understood here."""
     if hasattr(expr, "value") and hasattr(expr.value, "numpy"):
         values = expr.value.numpy()
-        return Constant(values=values, stored=values.tobytes())
+        return Constant(values=values, content=content_of(values))
     if isinstance(expr, tirx.FloatImm):
         return Constant(values=np.asarray(expr.value, np.float32))
     if not isinstance(expr, relax.Var) or expr not in graph.constant:

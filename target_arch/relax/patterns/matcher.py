@@ -115,7 +115,7 @@ class Matcher:
 
     def may_match(self, operator: str, operands: Sequence[str]) -> bool:
         """False where the pattern cannot match a call of `operator` on results of the operators `operands`,
-        as `operator_of` names them.
+        as `Graph.called` names them.
         """
         return any(one.may_be(operator, operands) for one in self._alternatives)
 

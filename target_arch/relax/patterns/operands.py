@@ -53,8 +53,3 @@ def _operator(pattern: Any) -> str | None:
     if not isinstance(called, dpl.ExprPattern) or not isinstance(called.expr, ir.Op):
         return None
     return str(called.expr.name)
-
-
-def operator_of(value: Any) -> str:
-    """The operator that an expression calls, with its dialect; empty where it is none of TVM's."""
-    return str(getattr(getattr(value, "op", None), "name", ""))

@@ -29,17 +29,17 @@ class Attempts:
         convert: Callable[[], T],
         refusal: Callable[[str], Unsupported],
         stand_in: Callable[[], T],
-        unclear: str = UNCLEAR,
+        unclear: Callable[[], str] = lambda: UNCLEAR,
     ) -> T:
         """Return what `convert` returns; where it fails, note the `refusal` for its reason, and return what
-        `stand_in` returns. `unclear` is the reason of a converter of TVM's, which gives none.
+        `stand_in` returns. `unclear` says the reason of a converter of TVM's, which gives none.
         """
         try:
             return convert()
         except NotConverted as error:
             reason = str(error)
         except FAILURES:
-            reason = unclear
+            reason = unclear()
         self.failures.append(refusal(reason))
         return stand_in()
 

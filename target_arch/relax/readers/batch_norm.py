@@ -22,7 +22,7 @@ def with_known_statistics(module: Any) -> Any:
     if not any(
         operator_name(binding.value) == _CALL
         for block in module["main"].body.blocks
-        for binding in block.bindings
+        for binding in block.bindings[:]
     ):
         return module
     module = relax.transform.FoldBatchnormToConv2D()(module)

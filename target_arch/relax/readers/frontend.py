@@ -80,7 +80,7 @@ def imported(
 ) -> Imported:
     """The reader's result from a frontend's module whose quantized operators follow `arithmetic`.
 
-    `outputs` and `constants` (by stored bytes) are the names in the file, which has more to say by the
+    `outputs` and `constants` (by `content_of`) are the names in the file, which has more to say by the
     frontend's expressions. With `halves`, float16 is stored only, and computed in float32. Raises
     DiagnosticError for control flow, dynamic shapes, inputs without elements and element types that no tensor
     of ours can have.
@@ -89,7 +89,7 @@ def imported(
     function = module["main"]
     for var in (
         *function.params,
-        *(binding.var for block in function.body.blocks for binding in block.bindings),
+        *(binding.var for block in function.body.blocks for binding in block.bindings[:]),
     ):
         _check_value(path, var, halves=halves)
     for var in function.params:
@@ -97,7 +97,7 @@ def imported(
             message = f"input `{var.name}` has no elements"
             raise model_error("unsupported-model", path, message, "leave it out of the model")
     for block in function.body.blocks:
-        for binding in block.bindings:
+        for binding in block.bindings[:]:
             if isinstance(binding.value, relax.If):
                 raise model_error("unsupported-operator", path, "operator `If` is not supported", HINT)
     module, file = with_moves_in_order(module, file)
@@ -123,7 +123,7 @@ def _check_value(path: Path, var: Any, *, halves: bool) -> None:
         if len(shape) > MOST_DIMENSIONS:
             message = f"tensor `{var.name}` has {len(shape):,} dimensions, more than {MOST_DIMENSIONS}"
             raise model_error("unsupported-model", path, message, _FEWER)
-        for index, extent in enumerate(shape):
+        for index, extent in enumerate(shape.values[:]):
             if not isinstance(extent, tirx.IntImm):
                 message = f"dimension {index} of tensor `{var.name}` is dynamic (`{extent}`)"
                 raise model_error("dynamic-shape", path, message, _FIXED)

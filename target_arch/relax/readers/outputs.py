@@ -15,7 +15,7 @@ def with_computed_outputs(module: Any) -> Any:
     """The module with an operator, a reshape that changes nothing, behind every constant that it returns."""
     function = module["main"]
     *before, last = function.body.blocks or [relax.DataflowBlock([])]
-    bound = {binding.var: binding.value for block in (*before, last) for binding in block.bindings}
+    bound = {binding.var: binding.value for block in (*before, last) for binding in block.bindings[:]}
     returned = _seen_through(function.body.body, bound)
     fields = list(returned.fields) if isinstance(returned, relax.Tuple) else [returned]
     values = [_seen_through(each, bound) for each in fields]

@@ -19,7 +19,7 @@ _FIRST = (0, 4, 1, 2, 3)
 
 def with_sliced_volumes(module: Any) -> Any:
     """The module with convolutions of images for those of volumes whose weights are constants."""
-    calls = (binding.value for block in module["main"].body.blocks for binding in block.bindings)
+    calls = (binding.value for block in module["main"].body.blocks for binding in block.bindings[:])
     if not any(_is_known(call) for call in calls):
         return module
     mutated = _Slices(module)

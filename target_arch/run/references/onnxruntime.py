@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
+from math import prod
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -64,6 +65,8 @@ def ort(
         content = parsed.SerializeToString()
     elif whole is not None:
         content = whole
+    parsed = _without_weights(parsed)
+    graph = parsed.graph
     quantized = any("Linear" in node.op_type for node in graph.node)
     sessions = _sessions(model, content, optimized=quantized)
     names = [value.name for value in sessions[0].get_inputs()]
@@ -90,6 +93,24 @@ def ort(
         varied=_Varied(model=model, content=content, names=tuple(names)),
         reals=tuple(_is_real(graph, output) for output in graph.output) if quantized else (),
     )
+
+
+_LARGE = 1 << 16
+"""Elements above which a constant is a weight, and no scale."""
+
+
+def _without_weights(parsed: Any) -> Any:
+    """The model without the data of its weights, of which onnxruntime has copies. It is another message:
+    protobuf gives memory back with the whole of one.
+    """
+    import onnx
+
+    for tensor in parsed.graph.initializer:
+        if prod(tensor.dims) > _LARGE:
+            tensor.ClearField("raw_data")
+    rest = onnx.ModelProto()
+    rest.CopyFrom(parsed)
+    return rest
 
 
 def _fix(graph: Any, values: Mapping[str, float], shapes: Shapes) -> None:
@@ -313,11 +334,11 @@ def _is_real(graph: Any, output: Any) -> bool:
 
 
 def _constant(graph: Any, name: str) -> Any:
-    """The array an initializer or a Constant node holds, or None."""
+    """The array an initializer that is no weight, or a Constant node, holds; or None."""
     from onnx import numpy_helper
 
     for tensor in graph.initializer:
-        if tensor.name == name:
+        if tensor.name == name and prod(tensor.dims) <= _LARGE:
             return numpy_helper.to_array(tensor)
     for node in graph.node:
         if node.op_type == "Constant" and name in node.output:

@@ -176,7 +176,7 @@ class _Importer(ONNXGraphImporter):  # type: ignore[misc]
                 partial(self._repeat if repeats else self._construct, node),
                 partial(self._refusal, node),
                 partial(self._stand_in, node),
-                _BODY if repeats else f"{UNCLEAR}: {self._operands(node)}",
+                partial(self._unclear, node, repeats=repeats),
             )
             for name in node.output:
                 if name in self._nodes:
@@ -186,9 +186,11 @@ class _Importer(ONNXGraphImporter):  # type: ignore[misc]
         if attempts.failures:
             raise unsupported(self._path, attempts.failures)
 
-    def _operands(self, node: Any) -> str:
-        """Return the types of an operator's operands as the file has them."""
-        return ", ".join(str(self._types.get(name, "?")) for name in node.input if name)
+    def _unclear(self, node: Any, *, repeats: bool) -> str:
+        """Return the reason of a converter that gives none: the types of operands as the file has them."""
+        if repeats:
+            return _BODY
+        return f"{UNCLEAR}: {', '.join(str(self._types.get(name, '?')) for name in node.input if name)}"
 
     def _refusal(self, node: Any, reason: str) -> Unsupported:
         place, inputs = node.name or node.output[0], self._course.deciding(node)
@@ -239,39 +241,49 @@ class _Importer(ONNXGraphImporter):  # type: ignore[misc]
         ]
 
     def _computed(self, node: Any, operands: list[Any], replaced: Mapping[str, Any]) -> list[Any]:
-        inputs = onnx_input()
-        for operand in operands:
-            inputs.append(operand)
         attributes = self._parse_attr(node.attribute)
         attributes.update({name: value for name, value in replaced.items() if name in attributes})
-        ours = Node(
-            operator=node.op_type,
-            inputs=tuple(inputs),
-            attributes=dict(attributes),
-            outputs=len(node.output),
-            opset=self.opset,
-            builder=self.bb,
-            results=tuple(_result(self._types.get(name)) for name in node.output),
-        )
         library = self._known.library(node.domain, node.op_type)
         if library is not None:
-            return results_of(library, ours)
-        if _is_ours(node.domain, node.op_type) and takes(ours):
-            made = converted(ours)
-            found = self.bb.normalize(relax.Tuple(made) if isinstance(made, tuple) else made)
-        else:
+            return results_of(library, self._of_ours(node, operands, attributes))
+        found = self._by_ours(node, operands, attributes)
+        if found is None:
             attributes["tvm_custom"] = {"name": node.name, "num_outputs": len(node.output)}
-            found = self._by_frontend(node.op_type, inputs, attributes)
+            found = self._by_frontend(node.op_type, operands, attributes)
         if isinstance(found, relax.Tuple):
             return list(found.fields)
         if isinstance(found.ty, relax.TupleType):
             return [self.bb.emit(relax.TupleGetItem(found, index)) for index in range(len(found.ty.fields))]
         return [found]
 
-    def _by_frontend(self, operator: str, inputs: Any, attributes: Mapping[str, Any]) -> Any:
+    def _of_ours(self, node: Any, operands: list[Any], attributes: Mapping[str, Any]) -> Node:
+        return Node(
+            operator=node.op_type,
+            inputs=tuple(operands),
+            attributes=dict(attributes),
+            outputs=len(node.output),
+            opset=self.opset,
+            builder=self.bb,
+            results=tuple(_result(self._types.get(name)) for name in node.output),
+        )
+
+    def _by_ours(self, node: Any, operands: list[Any], attributes: Mapping[str, Any]) -> Any | None:
+        """The result of a converter of ours, None where none takes the operator."""
+        if node.op_type not in CONVERTERS or not _is_ours(node.domain, node.op_type):
+            return None
+        ours = self._of_ours(node, operands, attributes)
+        if not takes(ours):
+            return None
+        made = converted(ours)
+        return self.bb.normalize(relax.Tuple(made) if isinstance(made, tuple) else made)
+
+    def _by_frontend(self, operator: str, operands: list[Any], attributes: Mapping[str, Any]) -> Any:
         """The result, as `_convert_operator` makes it, which looks for the converter each time."""
         if operator not in _of_frontend():
             raise NotConverted("not known here")
+        inputs = onnx_input()
+        for operand in operands:
+            inputs.append(operand)
         found = _converter(operator, self.opset)(self.bb, inputs, attributes, [self._nodes, self._params])
         return self.bb.normalize(found) if isinstance(found, relax.Expr) else found
 
@@ -294,4 +306,6 @@ def _result(kind: TensorKind | None) -> Result | None:
 def _is_fixed(value: Any) -> bool:
     """Whether a value is a tensor of a fixed shape."""
     shape = getattr(value.ty, "shape", None)
-    return isinstance(shape, relax.ShapeExpr) and all(isinstance(extent, tirx.IntImm) for extent in shape)
+    return isinstance(shape, relax.ShapeExpr) and all(
+        isinstance(extent, tirx.IntImm) for extent in shape.values[:]
+    )

@@ -16,9 +16,12 @@ _NAMES = {"float": "float32", "double": "float64"}
 
 def check_element_types(path: Path, types: Mapping[str, TensorKind]) -> None:
     """DiagnosticError that names every type of a tensor that is not supported, each with its first tensor."""
-    found: dict[str, str] = {}
+    first: dict[int, str] = {}
     for name, kind in types.items():
-        word = _word(kind.elements)
+        first.setdefault(kind.elements, name)
+    found: dict[str, str] = {}
+    for elements, name in first.items():
+        word = _word(elements)
         if word and _NAMES.get(word, word) not in DTYPE_BYTES:
             found.setdefault(word, name)
     if found:

@@ -10,6 +10,7 @@ from target_arch.backend.operators import Foreign
 from target_arch.diagnostics import DiagnosticError
 from target_arch.plan.inputs.shapes import InputShapes
 from target_arch.plan.operators.facts import Arithmetic
+from target_arch.relax.ir.content import content_of
 from target_arch.relax.ir.graph import FileFacts
 from target_arch.relax.readers.frontend import imported, translated
 from target_arch.relax.readers.onnx.conversion import Known, convert, is_foreign, unknown
@@ -54,7 +55,7 @@ def of_normal_form(path: Path, graph: OnnxGraph, foreign: Foreign) -> Imported:
     model = graph.whole()
     module = translated(path, lambda: convert(path, model, types, authors, in_file, known, bounds.tensors))
     stored = [
-        (array.astype(np.float32 if array.dtype == np.float16 else array.dtype).tobytes(), value.name)
+        (content_of(array.astype(np.float32) if array.dtype == np.float16 else array), value.name)
         for value in model.graph.initializer
         for array in (array_of(value),)
     ]

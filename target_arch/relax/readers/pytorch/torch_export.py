@@ -12,6 +12,7 @@ from attrs import evolve
 from target_arch.backend.operators import Foreign, ModelFormat, no_libraries
 from target_arch.plan.inputs.shapes import InputShapes
 from target_arch.plan.operators.facts import Arithmetic
+from target_arch.relax.ir.content import content_of
 from target_arch.relax.ir.errors import model_error
 from target_arch.relax.ir.graph import FileFacts
 from target_arch.relax.operators.states import StatePair
@@ -45,7 +46,7 @@ def read_torch(path: Path, data: bytes, shapes: InputShapes, foreign: Foreign) -
     outputs = (*results, *(f"{named[number]}_count" for number in sorted(named)))
     values = tuple(f"{each.node}_value" for each in held)
     weights = reversed(list(program.state_dict.items()))
-    names = {value.detach().numpy().tobytes(): str(name) for name, value in weights}
+    names = {content_of(value.detach().numpy()): str(name) for name, value in weights}
     made = imported(path, module, Arithmetic.ONNX, (*outputs, *values), names, FileFacts(tensors=in_file))
     return evolve(made, states=tuple(_states(made, held, len(outputs))), bounded=counted.bounded)
 

@@ -15,6 +15,7 @@ from attrs import evolve
 from target_arch.backend.operators import Foreign
 from target_arch.plan.inputs.shapes import InputShapes
 from target_arch.plan.operators.facts import Arithmetic
+from target_arch.relax.ir.content import content_of
 from target_arch.relax.ir.errors import model_error
 from target_arch.relax.ir.graph import FileFacts
 from target_arch.relax.readers.flatbuffer import TFLITE_IDENTIFIER, TFLITE_MODEL, Damaged, verify
@@ -152,7 +153,7 @@ def _constant_names(model: Any, graph: Any) -> dict[bytes, str]:
         tensor = graph.Tensors(index)
         buffer = model.Buffers(tensor.Buffer())
         if buffer.DataLength():
-            names.setdefault(buffer.DataAsNumpy().tobytes(), _name(tensor))
+            names.setdefault(content_of(buffer.DataAsNumpy()), _name(tensor))
     return names
 
 

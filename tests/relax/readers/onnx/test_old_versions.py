@@ -8,6 +8,8 @@ import pytest
 from onnx.numpy_helper import from_array
 
 from target_arch.relax.importer import import_model
+from target_arch.relax.readers.onnx.rewriting.graph import OnnxGraph, opset_of
+from target_arch.relax.readers.onnx.rewriting.opset import OPSET, raise_opset
 from tests.relax.emulate import evaluate
 from tests.relax.models import Array, helper, onnx_reference, save
 
@@ -98,3 +100,25 @@ def test_a_hardmax_inside_of_a_loop(opset: int, tmp_path: Path) -> None:
     inputs = {"trips": np.array(1), "x": image(*shape)}
     (ours,), (theirs,) = evaluate(model, inputs, program), onnx_reference(path, inputs)
     np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize(
+    ("operators", "opset", "changed"),
+    [(("Relu", "Sigmoid"), 14, False), (("Relu", "Sigmoid"), 13, True), (("Relu", "Identity"), 19, True)],
+)
+def test_operators_that_are_the_same_get_another_number(
+    operators: tuple[str, str], opset: int, changed: bool
+) -> None:
+    """`Relu` is another one since version 14, `Identity` since 21."""
+    first, second = operators
+    made = helper.make_graph(
+        [helper.make_node(first, ["x"], ["t"]), helper.make_node(second, ["t"], ["y"])],
+        "two",
+        [helper.make_tensor_value_info("x", 1, (1, 4))],
+        [helper.make_tensor_value_info("y", 1, (1, 4))],
+    )
+    graph = OnnxGraph.of(helper.make_model(made, opset_imports=[helper.make_opsetid("", opset)]))
+    before = graph.model
+    assert raise_opset(graph) == changed
+    assert (graph.model is not before) == changed
+    assert opset_of(graph.model) == OPSET

@@ -41,10 +41,15 @@ def bound_results(graph: OnnxGraph) -> bool:
     return walk.changed
 
 
+def has_bounds(graph: OnnxGraph) -> bool:
+    """Whether an operator gives results whose size may depend on values."""
+    return any(node.op_type in SOURCES or node.domain == OWN_DOMAIN for node in graph.model.graph.node)
+
+
 def walked(graph: OnnxGraph) -> tuple[Walk, dict[str, str]]:
     """The walk over all operators, and why some cannot read a tensor with a count, by their first results."""
     walk, refused = Walk.over(graph), dict[str, str]()
-    if not any(node.op_type in SOURCES or node.domain == OWN_DOMAIN for node in graph.model.graph.node):
+    if not has_bounds(graph):
         return walk, refused
     for original in graph.model.graph.node:
         if any(name in walk.written for name in original.output):

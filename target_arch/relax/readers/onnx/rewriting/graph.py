@@ -6,6 +6,7 @@ such a constant is an input.
 
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from math import prod
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -168,8 +169,10 @@ class TensorKinds(MutableMapping[str, TensorKind]):
 
 
 def replace(repeated: Any, values: Iterable[Any]) -> None:
-    """Put other values into a repeated field of a protobuf."""
+    """Put other values into a repeated field of a protobuf; nothing is copied where they are all its own."""
     kept = list(values)
+    if len(kept) == len(repeated) and all(map(is_, kept, repeated)):
+        return
     copies = [type(value)() for value in kept]
     for copy, value in zip(copies, kept, strict=True):
         copy.CopyFrom(value)
@@ -203,7 +206,7 @@ def subgraphs(node: Any) -> Iterator[Any]:
 
 def reads(node: Any) -> Iterator[str]:
     """Every name that a node reads, those that its subgraphs read from outside included."""
-    yield from (name for name in node.input if name)
+    yield from filter(None, node.input)
     for graph in subgraphs(node):
         inside = {value.name for value in (*graph.input, *graph.initializer)}
         for each in graph.node:

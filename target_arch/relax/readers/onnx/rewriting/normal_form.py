@@ -12,7 +12,7 @@ from typing import Any
 
 from target_arch.plan.inputs.shapes import InputShapes
 from target_arch.relax.readers.onnx.rewriting.bounded_sources import forget_sizes
-from target_arch.relax.readers.onnx.rewriting.bounded_walk import bound_results
+from target_arch.relax.readers.onnx.rewriting.bounded_walk import bound_results, has_bounds
 from target_arch.relax.readers.onnx.rewriting.classical import without_classical
 from target_arch.relax.readers.onnx.rewriting.cleaning import clean
 from target_arch.relax.readers.onnx.rewriting.contributed import declare_outputs, without_contributed
@@ -46,8 +46,8 @@ def normal_form(
     state_defaults(graph, is_known)
     forget_sizes(graph)
     _settle(path, graph, wanted)
-    raise_opset(graph)
-    _settle(path, graph, wanted, bounds=True)
+    if raise_opset(graph) or has_bounds(graph):
+        _settle(path, graph, wanted, bounds=True)
     state_defaults(graph, is_known)
     while expand_operators(graph, is_known):
         state_defaults(graph, is_known)
