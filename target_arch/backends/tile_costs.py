@@ -9,12 +9,15 @@ Tests: `tests/backends/test_tile_costs.py`.
 """
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 
 from target_arch.backends.tiling import Link
+
+if TYPE_CHECKING:  # loaded where tilings are priced, so that a SoC file is checked without it
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 @frozen(kw_only=True)
@@ -54,6 +57,8 @@ class TileCosts:
     """
 
     def __init__(self, macs: int, moves: Sequence[TileMoves], taken: Sequence[Sequence[int]]) -> None:
+        import numpy as np
+
         self._macs = macs
         carried = np.array([each.carried for each in moves], dtype=np.float64)
         self._bytes, self._transfers = carried[..., 0].T, carried[..., 1].T
@@ -62,8 +67,10 @@ class TileCosts:
         self._taken = np.array(taken, dtype=np.int64)
         self._footprint = self._taken.sum(axis=1)
 
-    def seconds(self, speed: EngineSpeed) -> NDArray[np.float64]:
+    def seconds(self, speed: EngineSpeed) -> "NDArray[np.float64]":
         """The estimate of this module's docstring, for each tiling."""
+        import numpy as np
+
         copying = np.zeros_like(self._calls)
         for moved, transfers, link in zip(self._bytes, self._transfers, speed.links, strict=True):
             copying += moved / link.bandwidth + transfers * link.setup
@@ -77,6 +84,8 @@ class TileCosts:
         """The number of the cheapest tiling that takes at most so many bytes of each part, and in all; of
         equally cheap ones the smallest, of equally small ones the first. None where none fits.
         """
+        import numpy as np
+
         fits = np.ones_like(self._overlap) if most is None else self._footprint <= most
         if parts is not None:
             fits &= np.all(self._taken <= np.array(parts, dtype=np.int64), axis=1)
