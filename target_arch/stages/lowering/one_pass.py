@@ -17,7 +17,7 @@ from target_arch.plan.regions.region import Region
 from target_arch.stages.check.meaning.check import Judged
 from target_arch.stages.errors import DoesNotFitError
 from target_arch.stages.garbage_collector import gc_paused, gc_seldom
-from target_arch.stages.lowering.budgets.budget import limited, on_demand, with_used
+from target_arch.stages.lowering.budgets.budget import limited, on_demand, with_used, without_promises
 from target_arch.stages.lowering.budgets.current_ledger import CurrentLedger
 from target_arch.stages.lowering.equal_constants import EqualConstants
 from target_arch.stages.lowering.refusals import Blame, Refused, refused
@@ -134,6 +134,10 @@ class _Pass:
         self._ledger = CurrentLedger(self._work)
         self._offered: dict[tuple[str, str], int] = {}
         """The promised bytes, by partition and memory."""
+        self._unforeseen: set[str] = set()
+        """Partitions with regions that do not fit without: before it is lowered, the ledger counts whole
+        tensors of one, so nothing is promised to it.
+        """
 
     @gc_seldom()
     def run(self, order: LoweringOrder) -> Passed:
@@ -171,7 +175,16 @@ class _Pass:
         is_function = self._passes.is_function(partition)
 
         def ask() -> Budget:
-            return self._passes.limited(partition, self._ledger.budget(partition, is_function=is_function))
+            if partition.id in self._unforeseen:
+                return without_promises(partition)
+            try:
+                given = self._ledger.budget(partition, is_function=is_function)
+            except DoesNotFitError:
+                if not partition.regions:
+                    raise
+                self._unforeseen.add(partition.id)
+                return without_promises(partition)
+            return self._passes.limited(partition, given)
 
         return on_demand(partition, ask) if is_function else ask()
 

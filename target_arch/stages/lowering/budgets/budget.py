@@ -39,6 +39,11 @@ class _OnDemand(Mapping[str, tuple[PoolBudget, ...]]):
         return len(self._names)
 
 
+def without_promises(partition: Partition) -> Budget:
+    """A budget of no bytes anywhere."""
+    return Budget(partition=partition.id, sites={operator.id: () for operator in partition.operators})
+
+
 def with_used(given: Budget, kernel: Kernel) -> Budget:
     """The budget with the bytes that the local buffers of the kernel use."""
 
