@@ -46,11 +46,7 @@ def parse_costs(text: str, shown: str, soc: SoC) -> Costs:
     faults: Faults = [*_undeclared(table, soc), *_no_devices(table, soc)]
     costs = read_record(Costs, table, faults)
     if costs is not None:
-        faults += [
-            *_foreign(costs, soc),
-            *_copies(costs.copies, soc),
-            *_clocks(costs, soc),
-        ]
+        faults += [*_foreign(costs, soc), *_copies(costs.copies, soc), *_clocks(costs, soc)]
     if costs is None or faults:
         raise DiagnosticError(placed(faults, shown, text))
     return evolve(costs, copies=tuple(_of_replicas(path, soc) for path in costs.copies), origin=shown)

@@ -204,6 +204,15 @@ def subgraphs(node: Any) -> Iterator[Any]:
         yield from attribute.graphs
 
 
+def graphs_of(graph: Any) -> Iterator[Any]:
+    """The graph, and those inside of its nodes. Nodes of one may be replaced before the next is asked for."""
+    left = [graph]
+    while left:
+        each = left.pop()
+        yield each
+        left += [inner for node in each.node for inner in subgraphs(node)]
+
+
 def reads(node: Any) -> Iterator[str]:
     """Every name that a node reads, those that its subgraphs read from outside included."""
     yield from filter(None, node.input)

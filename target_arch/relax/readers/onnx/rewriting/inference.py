@@ -10,7 +10,7 @@ from typing import Any
 import onnx
 from onnx import helper
 
-from target_arch.relax.readers.onnx.rewriting.graph import subgraphs
+from target_arch.relax.readers.onnx.rewriting.graph import graphs_of
 
 _CRASHES = "GatherND"
 _ASIDE = "target_arch.aside"
@@ -30,7 +30,7 @@ def inferred(model: Any, **options: bool) -> Any:
 
 def forget_negative(model: Any) -> None:
     """Leave out declared extents below zero, which exporters write for those that they do not know."""
-    for graph in _graphs(model.graph):
+    for graph in graphs_of(model.graph):
         for value in (*graph.input, *graph.value_info, *graph.output):
             for extent in value.type.tensor_type.shape.dim:
                 if extent.dim_value < 0:
@@ -61,14 +61,14 @@ def _look_at_indices(model: Any) -> None:
 
 
 def _crashing(graph: Any) -> Iterator[Any]:
-    for each in _graphs(graph):
+    for each in graphs_of(graph):
         yield from (node for node in each.node if node.op_type == _CRASHES)
 
 
 def _with_shape(graph: Any) -> set[str]:
     """The tensors of which every extent is a number, those of graphs inside included."""
     found = set()
-    for each in _graphs(graph):
+    for each in graphs_of(graph):
         found |= {constant.name for constant in each.initializer}
         for value in (*each.input, *each.value_info, *each.output):
             kind = value.type.tensor_type
@@ -78,17 +78,8 @@ def _with_shape(graph: Any) -> set[str]:
 
 
 def _check(model: Any) -> None:
-    for graph in _graphs(model.graph):
+    for graph in graphs_of(model.graph):
         for value in (*graph.value_info, *graph.output):
             for extent in value.type.tensor_type.shape.dim:
                 if extent.dim_value < 0:
                     raise ValueError(f"tensor `{value.name}` has an extent of {extent.dim_value}")
-
-
-def _graphs(graph: Any) -> Iterator[Any]:
-    """The graph, and those inside of its nodes."""
-    left = [graph]
-    while left:
-        each = left.pop()
-        yield each
-        left += [inner for node in each.node for inner in subgraphs(node)]

@@ -8,7 +8,7 @@ from typing import Any
 from onnx import helper
 
 from target_arch.relax.onnx_operators.images.resize import OLD_SAMPLING
-from target_arch.relax.readers.onnx.rewriting.graph import ONNX_DOMAINS, replace, subgraphs
+from target_arch.relax.readers.onnx.rewriting.graph import ONNX_DOMAINS, graphs_of, replace
 
 _LAST_ASYMMETRIC, _LAST_FLAT = 10, 12
 
@@ -31,15 +31,19 @@ def flatten_hardmax(graph: Any, opset: int) -> None:
     """Let `Hardmax` of old versions choose along one dimension, that of a matrix, as newer ones do."""
     if opset > _LAST_FLAT:
         return
-    made: list[Any] = []
-    for node in graph.node:
-        for inside in subgraphs(node):
-            flatten_hardmax(inside, opset)
-        made += _flattened(node) if node.op_type == "Hardmax" and node.domain in ONNX_DOMAINS else [node]
-    replace(graph.node, made)
+    for each in graphs_of(graph):
+        if any(map(_is_hardmax, each.node)):
+            replace(each.node, [new for node in each.node for new in _flattened(node)])
+
+
+def _is_hardmax(node: Any) -> bool:
+    return node.op_type == "Hardmax" and node.domain in ONNX_DOMAINS
 
 
 def _flattened(node: Any) -> list[Any]:
+    """A `Hardmax` along the rows of a matrix, and any other operator as it is."""
+    if not _is_hardmax(node):
+        return [node]
     axis = next((helper.get_attribute_value(each) for each in node.attribute if each.name == "axis"), 1)
     (x,), (y,) = node.input, node.output
     shape, rows, chosen = (f"{y}:{part}" for part in ("shape", "rows", "chosen"))
@@ -53,8 +57,4 @@ def _flattened(node: Any) -> list[Any]:
 
 def _nodes(graph: Any) -> Iterator[Any]:
     """The nodes of ONNX's own operators, also inside of others."""
-    for node in graph.node:
-        if node.domain in ONNX_DOMAINS:
-            yield node
-        for inside in subgraphs(node):
-            yield from _nodes(inside)
+    return (node for each in graphs_of(graph) for node in each.node if node.domain in ONNX_DOMAINS)

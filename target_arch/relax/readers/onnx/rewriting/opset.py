@@ -14,9 +14,9 @@ from onnx.version_converter import ConvertError, convert_version
 from target_arch.relax.readers.onnx.rewriting.graph import (
     ONNX_DOMAINS,
     OnnxGraph,
+    graphs_of,
     opset_of,
     schema_of,
-    subgraphs,
 )
 from target_arch.relax.readers.onnx.rewriting.old_forms import flatten_hardmax, old_resizes, state_sampling
 
@@ -50,15 +50,9 @@ def raise_opset(graph: OnnxGraph) -> bool:
 
 def _is_the_same(graph: Any, opset: int) -> bool:
     """Whether no operator of a graph, nor of those inside, was changed between that version and `OPSET`."""
-    seen: set[tuple[str, str]] = set()
-    left = [graph]
-    while left:
-        for node in left.pop().node:
-            left += subgraphs(node)
-            if (node.domain, node.op_type) in seen:
-                continue
-            seen.add((node.domain, node.op_type))
-            old, new = schema_of(node, opset), schema_of(node, OPSET)
-            if old is None or new is None or old.since_version != new.since_version:
-                return False
+    kinds = {(node.domain, node.op_type): node for each in graphs_of(graph) for node in each.node}
+    for node in kinds.values():
+        old, new = schema_of(node, opset), schema_of(node, OPSET)
+        if old is None or new is None or old.since_version != new.since_version:
+            return False
     return True

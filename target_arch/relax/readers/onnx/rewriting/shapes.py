@@ -51,7 +51,11 @@ def _require_ranges(path: Path, graph: OnnxGraph) -> None:
     """
     constants = graph.constants()
     for node in graph.model.graph.node:
-        if node.op_type != "Range" or node.domain not in ONNX_DOMAINS or not {*node.input} <= {*constants}:
+        if (
+            node.op_type != "Range"
+            or node.domain not in ONNX_DOMAINS
+            or any(name not in constants for name in node.input)
+        ):
             continue
         start, limit, step = (array_of(constants[name]).reshape(-1) for name in node.input)
         if min(map(len, (start, limit, step))) and step[0] and (limit[0] - start[0]) / step[0] > MOST_COUNTED:

@@ -11,8 +11,8 @@ from target_arch.relax.readers.onnx.rewriting.graph import (
     ONNX_DOMAINS,
     OnnxGraph,
     attributes_of,
+    graphs_of,
     replace,
-    subgraphs,
     tensor_of,
 )
 
@@ -23,28 +23,26 @@ _PARTS = "target_arch.parts"
 
 def state_parts(graph: OnnxGraph) -> None:
     """Give signals with a one-sided spectrum, as by default and of real ones alone, a last dimension of 1."""
-    if _reshaped(graph.model.graph):
+    found = False
+    for each in graphs_of(graph.model.graph):
+        if any(map(_is_one_sided, each.node)):
+            replace(each.node, [new for node in each.node for new in _spelled_out(node)])
+            found = True
+    if found:
         graph.add(tensor_of(np.array([0, -1, 1]), _PARTS))
 
 
-def _reshaped(graph: Any) -> bool:
-    """Whether a signal of a graph, or of one inside of it, is reshaped."""
-    made: list[Any] = []
-    found = False
-    for node in graph.node:
-        for inside in subgraphs(node):
-            found = _reshaped(inside) or found
-        if node.domain in ONNX_DOMAINS and node.op_type == "STFT" and attributes_of(node).get(_SIDES, 1):
-            signal = f"{node.output[0]}:signal"
-            made.append(helper.make_node("Reshape", [node.input[0], _PARTS], [signal]))
-            node.input[0] = signal
-            _state_sides(node)
-            found = True
-        made.append(node)
-    replace(graph.node, made)
-    return found
+def _is_one_sided(node: Any) -> bool:
+    return node.op_type == "STFT" and node.domain in ONNX_DOMAINS and bool(attributes_of(node).get(_SIDES, 1))
 
 
-def _state_sides(node: Any) -> None:
+def _spelled_out(node: Any) -> list[Any]:
+    """A one-sided `STFT` behind a reshape of its signal, and any other operator as it is."""
+    if not _is_one_sided(node):
+        return [node]
+    signal = f"{node.output[0]}:signal"
+    reshape = helper.make_node("Reshape", [node.input[0], _PARTS], [signal])
+    node.input[0] = signal
     if _SIDES not in attributes_of(node):
         node.attribute.append(helper.make_attribute(_SIDES, 1))
+    return [reshape, node]
