@@ -4,6 +4,8 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from google.protobuf.message import DecodeError
+
 from conformance.fuzz_readers.mutate import of_bytes
 
 EXTENTS = (0, 1, 2, 3, 5, 16, 255, -1, -2, 2**15, 2**31 - 1, 2**31, 2**40, 2**62, -(2**63), 2**63 - 1)
@@ -102,9 +104,10 @@ def _order(model: Any, graph: Any, draw: random.Random) -> None:
             nodes.insert(draw.randrange(len(nodes) + 1), draw.choice(nodes))
         case _:
             draw.shuffle(nodes)
-    copies = [type(node)() for node in nodes]
-    for copy, node in zip(copies, nodes, strict=True):
-        copy.CopyFrom(node)
+    try:
+        copies = [type(node).FromString(node.SerializeToString()) for node in nodes]
+    except DecodeError:
+        return  # protobuf writes deeper graphs than it reads
     del graph.node[:]
     graph.node.extend(copies)
 
