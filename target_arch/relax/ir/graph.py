@@ -15,6 +15,7 @@ from tvm.ir import IRModule
 
 from target_arch.plan.model import Quantization, VirtualDevice
 from target_arch.plan.operators.facts import Arithmetic
+from target_arch.relax.ir.bindings import bindings_of
 from target_arch.relax.ir.defined import is_defined
 from target_arch.relax.ir.matchable import Matchable
 from target_arch.relax.ir.variables import variables_of
@@ -108,7 +109,7 @@ def read_graph(module: Any, arithmetic: Arithmetic, file: FileFacts | None = Non
     """The facts of a module's `main`, whose quantized operators follow `arithmetic`, and of its file."""
     file = file or FileFacts()
     function = module["main"]
-    bound = {each.var: each.value for block in function.body.blocks for each in block.bindings[:]}
+    bound = {each.var: each.value for each in bindings_of(function)}
     parameters = tuple(function.params)
     one = {var: var for var in (*parameters, *bound)}
     outputs = tuple(one.get(var, var) for var in _outputs(function, bound))

@@ -15,6 +15,7 @@ from attrs import define, evolve, field
 from tvm import relax
 
 from target_arch.plan.operators.kinds import OperatorKind
+from target_arch.relax.ir.bindings import bindings_of
 from target_arch.relax.ir.graph import FileFacts, dtype_of, operator_name, shape_of, with_main
 from target_arch.relax.ir.variables import variables_of
 
@@ -35,7 +36,7 @@ _QUANTIZE, _DEQUANTIZE = str(OperatorKind.QUANTIZE), str(OperatorKind.DEQUANTIZE
 def with_moves_in_order(module: Any, file: FileFacts) -> tuple[Any, FileFacts]:
     """Return the module with moves in that order, and the facts of its file by the expressions of it."""
     function = module["main"]
-    names = {operator_name(each.value) for block in function.body.blocks for each in block.bindings[:]}
+    names = {operator_name(each.value) for each in bindings_of(function)}
     if len(function.body.blocks) != 1 or not names & {_QUANTIZE, _DEQUANTIZE, _REPEATED, _PADDED, *_PAIRS}:
         return module, file
     (block,) = function.body.blocks

@@ -18,6 +18,7 @@ from tvm import relax, s_tir, tirx
 
 from target_arch.plan.kernels import CFunction
 from target_arch.plan.model import DTYPE_BYTES, Operator, Tensor
+from target_arch.relax.ir.bindings import bindings_of
 from target_arch.relax.ir.graph import operator_name
 from target_arch.relax.lower.lowering import print_scheduled
 from target_arch.relax.quiet import quiet
@@ -160,9 +161,7 @@ def _fused(module: Any, *before: Any) -> Any:
 
 
 def _calls_any(main: Any) -> bool:
-    return any(
-        isinstance(binding.value, relax.Call) for block in main.body.blocks for binding in block.bindings
-    )
+    return any(isinstance(binding.value, relax.Call) for binding in bindings_of(main))
 
 
 class _Lowering:
@@ -174,7 +173,7 @@ class _Lowering:
         self.names: dict[Any, tuple[str, ...]] = {
             parameter: (f"{_INPUT}{number}",) for number, parameter in enumerate(main.params)
         }
-        self.bindings = [binding for block in main.body.blocks for binding in block.bindings]
+        self.bindings = list(bindings_of(main))
         self.result = main.body.body
         self.calls: list[LegalCall] = []
         self.constants: list[Tensor] = []

@@ -15,6 +15,7 @@ from target_arch.backend.hooks import Composite
 from target_arch.backend.lowering import LoweringRequest
 from target_arch.plan.model import Model, Tensor
 from target_arch.plan.partitions import Partition
+from target_arch.relax.ir.bindings import bindings_of
 from target_arch.relax.ir.graph import operator_name
 
 CALL = "call_dps_packed"
@@ -89,7 +90,7 @@ def _names(function: Any, request: LoweringRequest) -> dict[Any, str]:
 
 
 def _bindings(function: Any) -> list[tuple[Any, Any]]:
-    return [(each.var, each.value) for block in function.body.blocks for each in block.bindings]
+    return [(each.var, each.value) for each in bindings_of(function)]
 
 
 def _type(tensor: Tensor) -> Any:

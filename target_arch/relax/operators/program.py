@@ -7,6 +7,7 @@ from attrs import field, frozen
 from tvm import relax
 from tvm.ir import IRModule
 
+from target_arch.relax.ir.bindings import bindings_of
 from target_arch.relax.ir.graph import Graph, called_function
 from target_arch.relax.ir.variables import variables_of
 from target_arch.relax.patterns.matcher import Draft
@@ -31,7 +32,7 @@ class RelaxProgram:
     def alone(self, operator: str) -> IRModule:
         """The function of such an operator as `main` of a module, with the TIR functions that it calls."""
         function = self.functions[operator].with_attr("global_symbol", "main")
-        values = (binding.value for block in function.body.blocks for binding in block.bindings)
+        values = (binding.value for binding in bindings_of(function))
         called = {tir: self.module[tir] for value in values if (tir := called_function(value)) is not None}
         return IRModule({"main": function, **called})
 

@@ -10,6 +10,7 @@ from tvm.ir import GenericConst
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from target_arch.plan.operators.facts import Arithmetic
+from target_arch.relax.ir.bindings import bindings_of
 from target_arch.relax.ir.defined import defined_call
 from target_arch.relax.ir.graph import dtype_of, operator_name, shape_of
 from target_arch.relax.site import constant
@@ -19,11 +20,7 @@ _CALL = "nn.batch_norm"
 
 def with_known_statistics(module: Any) -> Any:
     """The module without batch normalization in float32 along dimension 1 whose operands are constants."""
-    if not any(
-        operator_name(binding.value) == _CALL
-        for block in module["main"].body.blocks
-        for binding in block.bindings[:]
-    ):
+    if not any(operator_name(binding.value) == _CALL for binding in bindings_of(module["main"])):
         return module
     module = relax.transform.FoldBatchnormToConv2D()(module)
     mutated = _Channels(module)

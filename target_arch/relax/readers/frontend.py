@@ -13,6 +13,7 @@ from tvm import relax, tirx
 from target_arch.diagnostics import DiagnosticError, listed
 from target_arch.plan.model import DTYPE_BYTES
 from target_arch.plan.operators.facts import Arithmetic
+from target_arch.relax.ir.bindings import bindings_of
 from target_arch.relax.ir.errors import model_error
 from target_arch.relax.ir.graph import FileFacts, read_graph
 from target_arch.relax.ir.moves import with_moves_in_order
@@ -89,17 +90,16 @@ def imported(
     function = module["main"]
     for var in (
         *function.params,
-        *(binding.var for block in function.body.blocks for binding in block.bindings[:]),
+        *(binding.var for binding in bindings_of(function)),
     ):
         _check_value(path, var, halves=halves)
     for var in function.params:
         if any(int(extent) == 0 for extent in var.ty.shape):
             message = f"input `{var.name}` has no elements"
             raise model_error("unsupported-model", path, message, "leave it out of the model")
-    for block in function.body.blocks:
-        for binding in block.bindings[:]:
-            if isinstance(binding.value, relax.If):
-                raise model_error("unsupported-operator", path, "operator `If` is not supported", HINT)
+    for binding in bindings_of(function):
+        if isinstance(binding.value, relax.If):
+            raise model_error("unsupported-operator", path, "operator `If` is not supported", HINT)
     module, file = with_moves_in_order(module, file)
     graph = read_graph(module, arithmetic, file)
     return Imported(

@@ -18,6 +18,7 @@ from tvm import relax, tirx
 from target_arch.diagnostics import listed
 from target_arch.plan.inputs.shapes import Extent, InputShapes, ModelInput
 from target_arch.plan.operators.facts import Arithmetic
+from target_arch.relax.ir.bindings import bindings_of
 from target_arch.relax.ir.errors import model_error
 from target_arch.relax.ir.graph import FileFacts, operator_name
 from target_arch.relax.readers.frontend import FAILURES, imported, translated
@@ -94,11 +95,10 @@ def is_module(value: object) -> bool:
 def named_calls(path: Path, data: bytes) -> Iterator[tuple[str, str]]:
     """The operators of a module, each with the variable that it is bound to."""
     module = translated(path, lambda: _flat(load_module(path, data)))
-    for block in module["main"].body.blocks:
-        for binding in block.bindings:
-            name = operator_name(binding.value)
-            if name is not None:
-                yield name, str(binding.var.name)
+    for binding in bindings_of(module["main"]):
+        name = operator_name(binding.value)
+        if name is not None:
+            yield name, str(binding.var.name)
 
 
 def with_passes(path: Path, found: Imported, passes: Sequence[Any]) -> Imported:
@@ -217,14 +217,14 @@ def _flat(module: Any) -> Any:
 
 def _called(function: Any) -> list[str]:
     """Functions of Relax that it still calls."""
-    values = [binding.value for block in function.body.blocks for binding in block.bindings]
+    values = [binding.value for binding in bindings_of(function)]
     calls = [value.op for value in values if isinstance(value, relax.Call)]
     return [each.name_hint for each in calls if isinstance(each, tvm.ir.GlobalVar)]
 
 
 def _output_names(function: Any) -> tuple[str, ...]:
     """The variables that `main` returns, by their names."""
-    bound = {binding.var: binding.value for block in function.body.blocks for binding in block.bindings}
+    bound = {binding.var: binding.value for binding in bindings_of(function)}
     returned = function.body.body
     while isinstance(returned, relax.Var) and isinstance(bound.get(returned), relax.Var | relax.Tuple):
         returned = bound[returned]

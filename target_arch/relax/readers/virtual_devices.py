@@ -7,7 +7,6 @@ tensor is, and what is copied, is decided by the placement, for which the device
 Tests: `tests/relax/readers/test_virtual_devices.py`.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from tvm import relax, tirx
 
 from target_arch.diagnostics import listed
 from target_arch.plan.model import VirtualDevice
+from target_arch.relax.ir.bindings import bindings_of
 from target_arch.relax.ir.errors import model_error
 from target_arch.relax.ir.graph import operator_name
 from target_arch.relax.ir.variables import variables_of
@@ -44,13 +44,9 @@ def without_devices(path: Path, module: Any) -> tuple[Any, dict[Any, VirtualDevi
 
 def _names_devices(module: Any) -> bool:
     main = module["main"]
-    variables = (*main.params, *(each.var for each in _bindings(main)))
-    called = {operator_name(each.value) for each in _bindings(main)}
+    variables = (*main.params, *(each.var for each in bindings_of(main)))
+    called = {operator_name(each.value) for each in bindings_of(main)}
     return bool(called & {_HINT, _COPY}) or any(_vdevice(var.ty) is not None for var in variables)
-
-
-def _bindings(function: Any) -> Iterator[Any]:
-    return (binding for block in function.body.blocks for binding in block.bindings)
 
 
 def _vdevice(kind: Any) -> Any | None:
@@ -63,7 +59,7 @@ def _vdevice(kind: Any) -> Any | None:
 def _realized(path: Path, module: Any) -> Any:
     """The module with a device for every tensor that one follows for, from hints and from neighbours."""
     listed_ones = {_key(each) for each in module.global_infos.get("vdevice", ())}
-    for binding in _bindings(module["main"]):
+    for binding in bindings_of(module["main"]):
         if operator_name(binding.value) == _HINT and _hinted(binding.value) not in listed_ones:
             code, number, scope = _hinted(binding.value)
             wanted = f"device {code}:{number} and scope `{scope}`"

@@ -8,6 +8,7 @@ from tvm import relax
 from tvm.ir import GenericConst
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
+from target_arch.relax.ir.bindings import bindings_of
 from target_arch.relax.ir.graph import dtype_of, operator_name, shape_of
 from target_arch.relax.site import constant
 
@@ -19,7 +20,7 @@ _FIRST = (0, 4, 1, 2, 3)
 
 def with_sliced_volumes(module: Any) -> Any:
     """The module with convolutions of images for those of volumes whose weights are constants."""
-    calls = (binding.value for block in module["main"].body.blocks for binding in block.bindings[:])
+    calls = (binding.value for binding in bindings_of(module["main"]))
     if not any(_is_known(call) for call in calls):
         return module
     mutated = _Slices(module)
