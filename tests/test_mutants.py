@@ -4,7 +4,7 @@ from types import ModuleType
 
 import pytest
 
-from conformance.mutants.__main__ import EXPLAINED, explanations, faults_of
+from conformance.mutants.__main__ import EXPLAINED, explanations, faults_of, unknown
 from conformance.mutants.mutations import Mutant, mutants
 from conformance.mutants.planting import live, plant
 from conformance.mutants.trials import Fate
@@ -130,3 +130,7 @@ def test_a_survivor_is_explained_and_an_explanation_is_of_a_survivor() -> None:
 
 def test_every_explanation_has_a_reason() -> None:
     assert all(each.reason for each in explanations(EXPLAINED.read_text()).values())
+
+
+def test_every_explanation_is_of_a_mutant_that_exists() -> None:
+    assert unknown(explanations(EXPLAINED.read_text())) == []
