@@ -57,6 +57,7 @@ ROOMS = {
             "tests/stages/check/meaning/test_numbers.py",
             "tests/stages/check/meaning/test_second_of_two.py",
             "tests/stages/check/meaning/test_steps.py",
+            "tests/stages/check/meaning/test_two_in_one.py",
             "tests/stages/check/test_forms_of_faults.py",
             "tests/stages/memory/test_model_pools.py",
         ),

@@ -46,7 +46,10 @@ class Meaning:
         self._constants: dict[bytes, int] = {}
         self._given = frozenset(graph.model.given)
         self.named: dict[int, dict[str, None]] = {}
-        """By value, the tensors that are, or were, these bytes."""
+        """By value, the tensors that are, or were, these bytes. What nothing made has no name: a tensor that
+        it is moved into is not made by that.
+        """
+        self._unmade: set[int] = set()
         self._first = self._numbered()
         self.calls = {partition.id: tuple(self._replayed(partition.id)) for partition in graph.partitions}
 
@@ -68,8 +71,10 @@ class Meaning:
         found: dict[str, int] = {}
         for name, tensor in self._tensors.items():
             if tensor.data is None:
-                known = name if name in self._given else f"nothing in {name}"
-                found[name] = self.numbers.take(tensor.bytes, known)
+                given = name in self._given
+                found[name] = (
+                    self.numbers.take(tensor.bytes, name) if given else self._nothing(tensor.bytes, name)
+                )
             elif tensor.data in self._constants:
                 found[name] = self._constants[tensor.data]
             else:
@@ -78,9 +83,16 @@ class Meaning:
                 self._name(name, one_run(found[name], tensor.bytes))
         return found
 
+    def _nothing(self, size: int, place: str) -> int:
+        """The first number of so many bytes that hold nothing yet."""
+        first = self.numbers.take(size, f"nothing in {place}")
+        self._unmade.update(self.numbers.owners(one_run(first, size)))
+        return first
+
     def _name(self, tensor: str, runs: Runs) -> None:
         for value in self.numbers.owners(runs):
-            self.named.setdefault(value, {})[tensor] = None
+            if value not in self._unmade:
+                self.named.setdefault(value, {})[tensor] = None
 
     def _content(self, name: str) -> Content:
         if name not in self._contents:
@@ -106,7 +118,7 @@ class Meaning:
             yield self._called(action, local, buffers)
 
     def _local(self, partition: str, buffer: LocalBuffer) -> Content:
-        return Content(buffer.bytes, self.numbers.take(buffer.bytes, f"nothing in {partition}.{buffer.name}"))
+        return Content(buffer.bytes, self._nothing(buffer.bytes, f"{partition}.{buffer.name}"))
 
     def _called(
         self, call: Call, local: Mapping[str, Content], buffers: Mapping[str, LocalBuffer]

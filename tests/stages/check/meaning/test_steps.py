@@ -113,6 +113,9 @@ X, Y = ALONE.steps.inputs
 P, Q = (("p", "p@sram"), ("q", "q@sram"))
 C, D = ALONE.steps.states
 FIRST = next(s for s in EDGE.steps.steps if isinstance(s, Copy))
+INPUT_OF_WEIGHTS = tuple(
+    evolve(each, kind=BufferKind.INPUT) if each.name == "b.w@ddr" else each for each in ALONE.steps.buffers
+)
 COPIED = (("a", "conv", ("x",), 512), ("r", "reshape", ("x",), 512))
 TARGET = Slice(of="p0.l_q_0", offset=0, row_bytes=256)
 
@@ -152,6 +155,10 @@ FAULTS: dict[str, tuple[Lowered, list[str]]] = {
     "next values in each other's buffers": (
         ends(ALONE, states=(evolve(C, next=D.next), evolve(D, next=C.next))),
         ["end of run: wrong-state"] * 2,
+    ),
+    "a constant in the place of a state": (
+        ends(ALONE, states=(evolve(C, tensor="b.w", now="b.w@ddr"), D), buffers=INPUT_OF_WEIGHTS),
+        ["start of run: wrong-content"],
     ),
     "the second state left out": (
         ends(ALONE, states=(C,)),
@@ -226,6 +233,10 @@ FAULTS: dict[str, tuple[Lowered, list[str]]] = {
     ),
     "another instance": (
         call(EDGE, "s", lambda each: evolve(each, instance="conv")),
+        ["step 33: wrong-call"],
+    ),
+    "another instance, of a name that is behind": (
+        call(EDGE, "s", lambda each: evolve(each, instance="zynq")),
         ["step 33: wrong-call"],
     ),
     "a partition that is none": (
