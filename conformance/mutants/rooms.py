@@ -44,6 +44,7 @@ ROOMS = {
         tests=(
             "tests/stages/check/rules/test_rules.py",
             "tests/stages/check/rules/test_time.py",
+            "tests/stages/check/rules/test_second_of_two.py",
             "tests/stages/check/rules/test_states.py",
             "tests/stages/check/rules/test_caller.py",
             "tests/stages/check/rules/test_itself.py",

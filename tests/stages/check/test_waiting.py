@@ -56,6 +56,26 @@ def test_who_does_not_wait_is_found() -> None:
     ]
 
 
+def test_the_second_model_waits_for_one_that_is_less_urgent() -> None:
+    assert said(set(), {0, 3}, {1, 3}, {2}) == [
+        "model b: error: waits for `d`, which is less urgent [no-wait]"
+    ]
+
+
+def test_a_group_is_reached_over_both_of_two_models() -> None:
+    """`c` waits for `a` and for `b`, of which one waits for `d` and the other for `e`; these copy."""
+    lines = {"d": ("dma",), "e": ("dma",), "a": ("npu",), "b": ("dsp",), "c": ("npu", "dsp")}
+    tasks = [
+        evolve(task(name, 9 - number, *lines[name]), channels=frozenset({"dma"}))
+        for number, name in enumerate(lines)
+    ]
+    with pytest.raises(CheckError) as caught:
+        check_waits(tasks, [set(), set(), {0}, {1}, {2, 3}])
+    assert str(caught.value) == (
+        "model e: error: does not wait for `d`, and both copy on `dma`, and are in the group of `c` [no-wait]"
+    )
+
+
 def test_copies_at_once_are_of_models_that_nobody_waits_for_both() -> None:
     first, second = task("a", 3, "", "npu", "dma"), task("b", 2, "", "dsp", "dma")
     third = task("c", 1, "npu", "dsp", "dma")
@@ -88,15 +108,17 @@ def test_a_response_that_a_simulation_contradicts_is_found() -> None:
     )
 
 
-def taken(worst: int | None, *times: int | None) -> str:
-    """What is said of the second of two tasks, whose jobs took so long, where that is the worst."""
+def taken(worst: int | None, *times: int | None, of: int = 1) -> str:
+    """What is said of the second of two tasks, where that is the worst, and its jobs, or the other's, took so
+    long.
+    """
     answer = analysis(TASKS[:2])
     one, other = answer.responses
     jobs = tuple(
-        Job(task=1, due=7, released=7, end=None if time is None else 7 + time * 10**6) for time in times
+        Job(task=of, due=7, released=7, end=None if time is None else 7 + time * 10**6) for time in times
     )
     worst = worst if worst is None else worst * 10**6
-    wrong = evolve(answer, responses=(one, evolve(other, worst=worst)))
+    wrong = evolve(answer, responses=(evolve(one, worst=None), evolve(other, worst=worst)))
     try:
         check_responses(TASKS[:2], wrong, Replayed(jobs=jobs, late=0, dropped=0))
     except CheckError as error:
@@ -106,6 +128,7 @@ def taken(worst: int | None, *times: int | None) -> str:
 
 def test_every_job_that_ended_is_asked_about() -> None:
     assert taken(2, 1, 2, None) == taken(0) == taken(0, None) == taken(None, 9) == ""
+    assert taken(2, 1, 9, of=0) == ""
     late = "model b: error: a job takes {} us in the simulation, and {} us at most by the analysis [late-job]"
     assert taken(2, 1, 3, 2) == late.format(3, 2)
     assert taken(0, None, 1) == late.format(1, 0)

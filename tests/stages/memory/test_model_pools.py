@@ -155,6 +155,15 @@ def test_the_peak_of_an_arena_is_not_believed() -> None:
         check_models(soc(), changed(right, "sram", offsets=(0, 960)), plans)
 
 
+def test_the_last_two_of_three_models_overlap() -> None:
+    plans = {**PLANS, "ad": plan(100, 500, 0)}
+    pools = model_pools(soc(), plans, Sharing.SEPARATE)
+    check_models(soc(), pools, plans)
+    with pytest.raises(CheckError) as found:
+        check_models(soc(), changed(pools, "sram", offsets=(0, 1024, 2480)), plans)
+    assert str(found.value) == "model ad: error: overlaps `vww` in pool `sram` [overlap]"
+
+
 FAULTS = {
     "memory of all models: error: `sram` needs 2,560 B for all models, it has 2,048 B [over-capacity]": (
         small(2048),

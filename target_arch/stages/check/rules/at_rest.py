@@ -72,7 +72,7 @@ def owners(soc: SoC, order: StepOrder) -> Iterator[Fault]:
     inputs and outputs in arenas beside those of the caller.
     """
     named = Counter(name for _, name in (*order.inputs, *order.outputs))
-    lent = {buffer.name for buffer in order.buffers if buffer.caller}
+    lent = any(buffer.caller for buffer in order.buffers)
     for buffer in order.buffers:
         if buffer.caller and named[buffer.name] != 1:
             said = f"buffer `{buffer.name}` of the caller is that of {named[buffer.name]} inputs and outputs"

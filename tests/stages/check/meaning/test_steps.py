@@ -319,6 +319,12 @@ FAULTS: dict[str, tuple[Lowered, list[str]]] = {
         [],
     ),
     "rows of a result": (rows(256), []),
+    "a row more than a result has": (
+        operands(
+            meant(ALONE, 2, bytes=256, rows=2, stride=256), "y", other(2, bytes=256, rows=3, stride=256)
+        ),
+        ["step 4: wrong-operand"],
+    ),
     "rows of a result that are nearer": (rows(255), ["step 4: wrong-operand"]),
     "an operand that begins between two units": (
         operands(meant(ALONE, 1, offset=4), "y", other(1, offset=4)),

@@ -18,7 +18,7 @@ def call(event: Event, *names: str) -> Dispatch:
 
 def overlaps(*calls: Dispatch, kind: BufferKind = BufferKind.LOCAL) -> int:
     """How often buffers that all have the same bytes are said to overlap, where all calls are in flight."""
-    names = dict.fromkeys(operand.of for one in calls for operand in one.operands)
+    names = sorted({operand.of for one in calls for operand in one.operands})
     waits = tuple(Wait(event=one.event) for one in calls if one.event is not None)
     buffers = tuple(
         Buffer(name=name, kind=kind, memory="sram", bytes=64, alignment=1, first=0, last=9) for name in names
@@ -34,6 +34,7 @@ FIRST, SECOND = Event(timeline="tensor", value=1), Event(timeline="tensor", valu
 
 def test_calls_of_one_timeline_take_turns() -> None:
     assert overlaps(call(FIRST, "a"), call(SECOND, "b")) == 0
+    assert overlaps(call(FIRST, "b"), call(SECOND, "a")) == 0
 
 
 @pytest.mark.parametrize("kind", [BufferKind.ACTIVATION, BufferKind.NEXT])
@@ -51,4 +52,5 @@ def test_buffers_of_two_calls_are_needed_between_them() -> None:
 
 
 def test_calls_of_two_timelines_run_at_once() -> None:
-    assert overlaps(call(FIRST, "a"), call(Event(timeline="other", value=1), "b")) == 1
+    other = Event(timeline="other", value=1)
+    assert overlaps(call(FIRST, "a"), call(other, "b")) == overlaps(call(other, "a"), call(FIRST, "b")) == 1
