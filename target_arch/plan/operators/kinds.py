@@ -4,6 +4,7 @@ The order counts: where patterns of two kinds cover equally much of a model, the
 To add a kind, see "Add an operator" in `docs/operators.md`.
 """
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Self
 
@@ -392,6 +393,7 @@ FOREIGN = evolve(_OPAQUE, lowering=Lowering.FOREIGN)
 """The facts about a kind from a plug-in's pattern: its own backend knows the rest."""
 
 _BY_NAME = {str(kind): kind for kind in OperatorKind}
+_FACTS: Mapping[str, Facts] = {str(kind): kind.facts for kind in OperatorKind}
 
 
 def kind_of(name: str) -> OperatorKind | str:
@@ -401,5 +403,4 @@ def kind_of(name: str) -> OperatorKind | str:
 
 def facts_of(kind: OperatorKind | str) -> Facts:
     """The facts of a kind, FOREIGN of one that a plug-in brought."""
-    known = kind_of(kind)
-    return known.facts if isinstance(known, OperatorKind) else FOREIGN
+    return _FACTS.get(kind, FOREIGN)

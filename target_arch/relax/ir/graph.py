@@ -74,7 +74,9 @@ class Graph:
     @cached_property
     def matchable(self) -> Matchable:
         """The bindings as TVM's patterns take them."""
-        return Matchable(variables=self.variables, positions=self.positions, bound=self.bound)
+        return Matchable(
+            variables=self.variables, positions=self.positions, bound=self.bound, reads=self.reads
+        )
 
     def is_parameter(self, var: Any) -> bool:
         """True for an input of the function."""

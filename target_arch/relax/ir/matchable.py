@@ -6,8 +6,6 @@ from typing import Any
 import tvm_ffi
 from attrs import define, field
 
-from target_arch.relax.ir.variables import variables_of
-
 _NEIGHBOURS = 256
 """How many variables in program order are matched in one part of the program."""
 _DEPTH = 16
@@ -16,7 +14,7 @@ _DEPTH = 16
 
 @define(kw_only=True, eq=False)
 class Matchable:
-    """`bound` maps `variables` to their expressions, `positions` to their numbers.
+    """`bound` maps `variables` to their expressions, `positions` to their numbers, `reads` to what they read.
 
     TVM looks at every binding that it gets, for each match: so it gets those that a pattern can reach from a
     variable and its neighbours in program order, each part made once.
@@ -25,6 +23,7 @@ class Matchable:
     variables: tuple[Any, ...]
     positions: Mapping[Any, int]
     bound: Mapping[Any, Any]
+    reads: Mapping[Any, tuple[Any, ...]]
     _parts: dict[tuple[int, int], Any] = field(factory=dict)
 
     def around(self, var: Any, depth: int) -> Any:
@@ -41,6 +40,6 @@ class Matchable:
         for _ in range(depth + 1):
             bound = {each: self.bound[each] for each in level if each in self.bound}
             found |= bound
-            reads = (read for value in bound.values() for read in variables_of(value))
+            reads = (read for each in bound for read in self.reads[each])
             level = [read for read in dict.fromkeys(reads) if read not in found]
         return found

@@ -186,12 +186,10 @@ PLANS: dict[str, tuple[Case, list[str]]] = {
     ),
     "the second state's next value is written over": (
         case(
-            [*state(0), *state(1), held("w", 8)],
-            call(reads("now0"), writes("next0", over=("now0",))),
+            [*state(0), *(evolve(each, offset=0) for each in state(1))],
             call(reads("now1"), writes("next1", over=("now1",))),
-            call(reads("next1"), writes("w", over=("next1",))),
-            call(reads("w")),
-            **{**states(), "in_place": [*states()["in_place"], ("w", "next1")]},  # type: ignore[misc]
+            call(reads("next1"), writes("next0", over=("next1",))),
+            **{**states(), "in_place": [*states()["in_place"], ("next0", "next1")]},  # type: ignore[misc]
         ),
         ["unsafe-in-place"],
     ),
