@@ -352,6 +352,30 @@ def test_an_input_of_more_elements_than_an_array_has(tmp_path: Path) -> None:
     )
 
 
+def constant_of_shape(extent: int, dtype: str) -> Any:
+    """A tensor of zeros, whose shape is a constant."""
+    node = helper.make_node("ConstantOfShape", ["s"], ["y"])
+    return onnx_model([node], {}, {"y": (1,)}, {"s": np.array([extent], dtype)})
+
+
+def test_a_constant_of_a_huge_shape(tmp_path: Path) -> None:
+    """TVM made an array of 8 GiB."""
+    assert complaint(save(constant_of_shape(2**31, "int64"), tmp_path / "m.onnx")) == (
+        "m.onnx: error: a `ConstantOfShape` has more than 67,108,864 numbers [unsupported-model]"
+    )
+    for odd in (constant_of_shape(-1, "int64"), constant_of_shape(2**31, "float64")):
+        assert "m.onnx: error: " in complaint(save(odd, tmp_path / "m.onnx"))
+
+
+def test_the_default_of_an_input_is_of_no_type(tmp_path: Path) -> None:
+    """Constants were folded with it, whose bytes nobody could count."""
+    model = onnx_model([helper.make_node("Relu", ["x"], ["y"])], {"x": (1,)}, {"y": (1,)}, {"x": np.ones(1)})
+    model.graph.initializer[0].data_type = 99
+    assert complaint(save(model, tmp_path / "m.onnx")).startswith(
+        "m.onnx: error: elements of a type that is not supported: `type 99` (tensor `x`) [unsupported-type]"
+    )
+
+
 @pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
 def test_a_resize_of_a_huge_extent(mode: str, tmp_path: Path) -> None:
     """Its tables would take all memory."""

@@ -12,10 +12,12 @@ from onnx.external_data_helper import load_external_data_for_model, uses_externa
 from target_arch.diagnostics import DiagnosticError
 from target_arch.relax.ir.errors import model_error
 from target_arch.relax.readers.frontend import HINT, plural
+from target_arch.relax.readers.onnx.element_types import check_element_types
 from target_arch.relax.readers.onnx.rewriting.classical import declare_domains, without_maps
 from target_arch.relax.readers.onnx.rewriting.fused import own_domain
 from target_arch.relax.readers.onnx.rewriting.graph import (
     ONNX_DOMAINS,
+    TensorKind,
     array_of,
     opset_of,
     replace,
@@ -26,6 +28,7 @@ from target_arch.relax.readers.onnx.rewriting.inference import forget_negative
 _AGAIN = "copy or export the model again"
 _LOCATION = b"location"
 """In every file with data beside it: the key of the place."""
+_TYPES = frozenset(onnx.TensorProto.DataType.values())
 _INPUTS_ONLY = 3
 """The version of files in which each constant is an input, too. The next one differs in nothing else."""
 
@@ -58,7 +61,7 @@ def loaded(path: Path, data: bytes) -> Any:
         raise invalid(path, error) from None
     _check_operands(path, model)
     forget_negative(model)
-    _check_lengths(path, _tensors(model))
+    _check_tensors(path, _tensors(model))
     return model
 
 
@@ -105,9 +108,13 @@ def _check_operands(path: Path, model: Any) -> None:
                 raise model_error("model-damaged", path, message, _AGAIN)
 
 
-def _check_lengths(path: Path, tensors: Iterable[Any]) -> None:
-    """DiagnosticError where a tensor has more data than its shape, which ONNX's checker accepts."""
+def _check_tensors(path: Path, tensors: Iterable[Any]) -> None:
+    """DiagnosticError where a tensor has elements of a type that ONNX does not have, or more data than its
+    shape: ONNX's checker accepts both.
+    """
     for tensor in tensors:
+        if tensor.data_type not in _TYPES:
+            check_element_types(path, {tensor.name: TensorKind(tensor.data_type, None)})
         try:
             if tensor.data_type:
                 array_of(tensor)

@@ -1,6 +1,7 @@
 """Shapes of all tensors, inferred by ONNX."""
 
 import re
+from collections.abc import Callable, Mapping
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -14,15 +15,16 @@ from target_arch.relax.readers.onnx.rewriting.inference import inferred
 
 MOST_ELEMENTS = 2**31 - 1
 MOST_COUNTED = 2**24
+MOST_FILLED = 2**26
 
 
 def infer_shapes(path: Path, graph: OnnxGraph, wanted: InputShapes) -> None:
     """Declare the type and shape of every tensor for which they follow, values of shapes included.
 
     Raises DiagnosticError where shapes contradict each other, as extents that were asked for may do, and
-    where a range is too long.
+    where a range is too long, or a tensor of one value too large.
     """
-    _require_ranges(path, graph)
+    _require_counts(path, graph)
     try:
         graph.model = _inferred(graph.model)
     except _FAILURES as error:
@@ -45,22 +47,40 @@ def require_sizes(path: Path, model: Any) -> None:
             raise model_error("unsupported-model", path, message)
 
 
-def _require_ranges(path: Path, graph: OnnxGraph) -> None:
+def _require_counts(path: Path, graph: OnnxGraph) -> None:
     """DiagnosticError for ranges with more numbers than ONNX is let count through, which takes it up to 40
-    bytes for each.
+    bytes for each, and for tensors of one value of which TVM would make an array without an end.
     """
     constants = graph.constants()
     for node in graph.model.graph.node:
-        if (
-            node.op_type != "Range"
-            or node.domain not in ONNX_DOMAINS
-            or any(name not in constants for name in node.input)
-        ):
+        limit = _LIMITS.get(node.op_type)
+        if limit is None or node.domain not in ONNX_DOMAINS:
             continue
-        start, limit, step = (array_of(constants[name]).reshape(-1) for name in node.input)
-        if min(map(len, (start, limit, step))) and step[0] and (limit[0] - start[0]) / step[0] > MOST_COUNTED:
-            message = f"a `Range` has more than {MOST_COUNTED:,} numbers"
+        if any(name not in constants for name in node.input):
+            continue
+        most, count = limit
+        if count(*(array_of(constants[name]).reshape(-1) for name in node.input)) > most:
+            message = f"a `{node.op_type}` has more than {most:,} numbers"
             raise model_error("unsupported-model", path, message)
+
+
+def _counted(start: Any, limit: Any, step: Any) -> float:
+    if any(not len(each) or each.dtype.kind in _TEXT for each in (start, limit, step)) or not step[0]:
+        return 0
+    return float((limit[0] - start[0]) / step[0])
+
+
+def _filled(shape: Any) -> int:
+    return prod(extent for extent in shape.tolist() if extent > 0) if shape.dtype.kind in "iu" else 0
+
+
+_TEXT = "OSU"
+"""The kinds of arrays that hold no numbers, which is said when shapes are inferred."""
+_LIMITS: Mapping[str, tuple[int, Callable[..., float]]] = {
+    "Range": (MOST_COUNTED, _counted),
+    "ConstantOfShape": (MOST_FILLED, _filled),
+}
+"""By operator, how many elements its result may have, and how many its operands say."""
 
 
 def require_types(path: Path, model: Any) -> None:
