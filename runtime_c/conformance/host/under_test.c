@@ -115,7 +115,7 @@ static void lose(uint32_t timeline)
 /* The bytes behind the memories and behind the constants; in front of an arena is the port's own filling. */
 static int guards(int paint)
 {
-    enum { PAINT = 0x3c, FILLING = 0xa5 };
+    enum { PAINT = 0x3c, FILLING = 0xbf };
     uint8_t *const memory[] = {tcm_bytes, ram_0_bytes, ram_1_bytes, conformance_sram};
     const size_t used[] = {TCM_BYTES, RAM_BYTES, RAM_BYTES, SRAM_BYTES + ADD_BYTES};
     const size_t size[] = {sizeof tcm_bytes, sizeof ram_0_bytes, sizeof ram_1_bytes, sizeof conformance_sram};

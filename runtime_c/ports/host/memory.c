@@ -7,7 +7,9 @@
 
 #include "ports/host/state.h"
 
-#define TA_HOST_POISON 0xa5
+/* As an integer, a float or an activation nothing usual. As the number of places of a shift, of which processors take the
+ * low five or six bits, it is 31 or 63: 0xA5 was 37, as the shifts of a kernel whose copy had been lost. */
+#define TA_HOST_POISON 0xbf
 #define TA_HOST_LINE 64u
 
 static const ta_simulated_memory *backing(uint32_t memory)
