@@ -4,6 +4,7 @@ Each reference answers a frame with one or more lists of arrays. Where there are
 without its optimizations) they are all right, and the difference between them is added to the allowed one.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 from attrs import evolve, field, frozen
 
-from target_arch.diagnostics import DiagnosticError, refusal
+from target_arch.diagnostics import DiagnosticError, Keyword, advice, refusal
 from target_arch.emit import Tolerance
 from target_arch.plan.input_range import InputRange
 from target_arch.run.tools.toolchain import ToolMissing, missing
@@ -240,7 +241,17 @@ def unreadable(model: Path, reader: str, error: Exception) -> DiagnosticError:
     return refusal("model-unreadable", model, f"{reader} cannot read the model: {said}", None)
 
 
+_BEYOND = re.compile(r"out of (data )?(bounds|range)")
+_OTHER_VALUES = advice(
+    "say which values its inputs take with ",
+    Keyword("input_ranges"),
+    ", or give some with ",
+    Keyword("inputs"),
+)
+
+
 def cannot_run(model: Path, reader: str, error: Exception) -> DiagnosticError:
     """The error for a model that a reference reads, but cannot execute."""
     said = (str(error).strip().splitlines() or [type(error).__name__])[0]
-    return refusal("reference-failed", model, f"{reader} cannot run the model: {said}", None)
+    hint = _OTHER_VALUES if _BEYOND.search(said) else None
+    return refusal("reference-failed", model, f"{reader} cannot run the model: {said}", hint)

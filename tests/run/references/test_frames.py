@@ -43,8 +43,9 @@ def test_inputs_that_pytorch_does_not_take(tmp_path: Path) -> None:
     reference = reference_of(loss, path, [[0.5, 0.5]], [1])
     with pytest.raises(DiagnosticError) as raised:
         reference.answer((np.zeros((1, 2), np.float32), np.array([7])))
-    assert [(each.rule, each.message) for each in raised.value.diagnostics] == [
-        ("reference-failed", "PyTorch cannot run the model: Target 7 is out of bounds.")
+    hint = "say which values its inputs take with `input_ranges`, or give some with `inputs`"
+    assert [(each.rule, each.message, str(each.hint)) for each in raised.value.diagnostics] == [
+        ("reference-failed", "PyTorch cannot run the model: Target 7 is out of bounds.", hint)
     ]
 
 

@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from target_arch.run import reference_for
+from target_arch.run.references.indices.onnx_uses import uses
 from target_arch.run.references.indices.uses import Use, highest_indices
 from tests.relax.models import helper, onnx_model
 
@@ -31,6 +33,41 @@ def test_onnx_gather(tmp_path: Path) -> None:
     path.write_bytes(model.SerializeToString())
     (terminal,) = reference_for(path).inputs
     assert (terminal.low, terminal.high) == (0.0, 8.0)
+
+
+@pytest.mark.parametrize(("offset", "highest"), [(9, 8.0), (2, 6.0)])
+def test_an_index_that_may_count_from_the_end(offset: int, highest: float, tmp_path: Path) -> None:
+    """Keras' embedding in ONNX: a negative index gets the whole extent on top, by products with conditions;
+    an offset of a position is less than that.
+    """
+    nodes = [
+        helper.make_node("Constant", [], ["all"], value=helper.make_tensor("", 6, [1], [offset])),
+        helper.make_node("Less", ["i", "zero"], ["negative"]),
+        helper.make_node("Not", ["negative"], ["other"]),
+        helper.make_node("Cast", ["other"], ["kept"], to=6),
+        helper.make_node("Cast", ["negative"], ["wrapped"], to=6),
+        helper.make_node("Add", ["i", "all"], ["from_end"]),
+        helper.make_node("Mul", ["i", "kept"], ["a"]),
+        helper.make_node("Mul", ["wrapped", "from_end"], ["b"]),
+        helper.make_node("Add", ["a", "b"], ["index"]),
+        helper.make_node("Gather", ["t", "index"], ["y"]),
+    ]
+    constants = {"t": np.zeros((9, 2), np.float32), "zero": np.array(0, np.int32)}
+    model = onnx_model(nodes, {"i": (3,)}, {"y": (3, 2)}, constants)
+    model.graph.input[0].type.tensor_type.elem_type = 6
+    path = tmp_path / "m.onnx"
+    path.write_bytes(model.SerializeToString())
+    (terminal,) = reference_for(path).inputs
+    assert (terminal.low, terminal.high) == (0.0, highest)
+
+
+def test_an_index_that_is_chosen() -> None:
+    node = helper.make_node("Where", ["valid", "i", "j"], ["k"])
+    model = helper.make_model(
+        helper.make_graph([node, helper.make_node("Gather", ["t", "k"], ["y"])], "g", [], [])
+    )
+    found = highest_indices(uses(model, {"t": (5, 2)}))
+    assert found == {"k": 4, "i": 4, "j": 4}
 
 
 def test_lengths_of_sequences_in_onnx(tmp_path: Path) -> None:
