@@ -22,6 +22,7 @@
 #define TA_S8_PANEL 144
 #define TA_S8_MORE 0
 #define TA_S8_RESIDENT 16384
+#define TA_S8_STRIDED
 
 typedef int8_t ta_s8_cell;
 
@@ -29,10 +30,15 @@ typedef int8_t ta_s8_cell;
 static inline void ta_s8_fill(ta_s8_cell *panel, const int8_t *x, int32_t count)
 {
 #ifdef TA_KERNELS_MVE
-    for (; count > 0; count -= 16, panel += 16, x += 16) {
-        const mve_pred16_t some = vctp8q((uint32_t)count);
-        vstrbq_p_s8(panel, vldrbq_z_s8(x, some), some);
-    }
+    __asm__ volatile("wlstp.8 lr, %[count], 2f\n"
+                     "1:\n"
+                     "vldrb.8 q0, [%[x]], #16\n"
+                     "vstrb.8 q0, [%[panel]], #16\n"
+                     "letp  lr, 1b\n"
+                     "2:\n"
+                     : [panel] "+r"(panel), [x] "+r"(x)
+                     : [count] "r"(count)
+                     : "lr", "q0", "memory");
 #else
     (void)memcpy(panel, x, (size_t)count);
 #endif
@@ -61,36 +67,36 @@ static inline void ta_s8_pad(ta_s8_cell *panel, int32_t value, int32_t count)
 #ifdef TA_KERNELS_MVE
 /* The values that the loop over blocks keeps in memory. The assembly knows the offsets of these members. */
 typedef struct {
-    const int32_t *start;
-    int32_t *sums;
+    int32_t step; /* bytes from the starts of a row to those of the next */
     const ta_s8_cell *panel;
+    int32_t next;  /* bytes from a row of the panel to the next */
+    int32_t count; /* of vectors */
+    int32_t skip;  /* bytes from the end of a block in the weights to the next */
+    const int32_t *end; /* of the sums of the first row */
+    const int32_t *start;
     const int8_t *w;
-    int32_t step; /* bytes */
-    int32_t count;
-    int32_t skip;   /* bytes from the end of a block in the weights to the next */
-    int32_t blocks; /* that are left */
+    int32_t *sums;
 } ta_s8_chunks;
 
-/* All blocks of three rows. Sums are in even registers; r7 may be the frame pointer and is left alone. */
-static inline void ta_s8_tile_3_mve(ta_s8_chunks *all)
+/* All blocks of three rows. Sums are in even registers; r7 may be the frame pointer and is kept. */
+static inline void ta_s8_tile_3_mve(const ta_s8_chunks *all)
 {
-    register ta_s8_chunks *r11 __asm__("r11") = all;
-    __asm__ volatile("ldr   r1, [r11, #12]\n"
+    register const ta_s8_chunks *r11 __asm__("r11") = all;
+    __asm__ volatile("push  {r7}\n"
+                     "ldrd  r7, r1, [r11, #24]\n"
+                     "ldr   r12, [r11, #32]\n"
                      "1:\n"
-                     "ldr   r12, [r11]\n"
-                     "ldr   r3, [r11, #16]\n"
-                     "ldrd  r0, r2, [r12]\n"
-                     "add   r5, r12, r3\n"
+                     "ldrd  lr, r3, [r11]\n"
+                     "add   r5, r7, lr\n"
                      "ldrd  r4, r6, [r5]\n"
-                     "add   r5, r3\n"
+                     "add   r5, lr\n"
                      "ldrd  r8, r10, [r5]\n"
-                     "add   r12, #8\n"
-                     "str   r12, [r11]\n"
-                     "ldr   r3, [r11, #8]\n"
-                     "ldr   r12, [r11, #20]\n"
-                     "add   r5, r3, %[panel]\n"
-                     "add   r9, r3, %[panels]\n"
-                     "dls   lr, r12\n"
+                     "ldrd  r0, r2, [r7], #8\n"
+                     "ldr   lr, [r11, #8]\n"
+                     "add   r5, r3, lr\n"
+                     "add   r9, r5, lr\n"
+                     "ldr   lr, [r11, #12]\n"
+                     "dls   lr, lr\n"
                      "2:\n"
                      "vldrb.8 q0, [r1], #16\n"
                      "vldrb.8 q2, [r3], #16\n"
@@ -104,19 +110,16 @@ static inline void ta_s8_tile_3_mve(ta_s8_chunks *all)
                      "vmladava.s8 r8, q0, q2\n"
                      "vmladava.s8 r10, q1, q2\n"
                      "le    lr, 2b\n"
-                     "ldr   r12, [r11, #4]\n"
                      "strd  r4, r6, [r12, %[row]]\n"
                      "strd  r8, r10, [r12, %[rows]]\n"
+                     "ldrd  r3, r5, [r11, #16]\n"
                      "strd  r0, r2, [r12], #8\n"
-                     "str   r12, [r11, #4]\n"
-                     "ldrd  r3, r5, [r11, #24]\n"
                      "add   r1, r3\n"
-                     "subs  r5, #1\n"
-                     "str   r5, [r11, #28]\n"
+                     "cmp   r12, r5\n"
                      "bne   1b\n"
-                     : "+r"(r11)
-                     : [panel] "i"(TA_S8_PANEL), [panels] "i"(2 * TA_S8_PANEL), [row] "i"(4 * TA_S8_OUTPUTS),
-                       [rows] "i"(8 * TA_S8_OUTPUTS)
+                     "pop   {r7}\n"
+                     :
+                     : "r"(r11), [row] "i"(4 * TA_S8_OUTPUTS), [rows] "i"(8 * TA_S8_OUTPUTS)
                      : "r0", "r1", "r2", "r3", "r4", "r5", "r6", "r8", "r9", "r10", "r12", "lr", "q0", "q1", "q2",
                        "q3", "cc", "memory");
 }
@@ -157,27 +160,35 @@ static inline void ta_s8_tile_portable(int32_t *sums, const int32_t *start, cons
     sums[1] = b;
 }
 
-TA_PART void ta_s8_tile(int32_t rows, int32_t *sums, const int32_t *start, int32_t step,
-                              const ta_s8_cell *panel, int32_t depth, const int8_t *w, int32_t apart,
-                              int32_t blocks, int narrow)
+/* `ta_s8_tile` for rows that are `next` cells apart. Where there is more than one, cells of TA_S8_ROWS rows are read. */
+TA_PART void ta_s8_tile_strided(int32_t rows, int32_t *sums, const int32_t *start, int32_t step,
+                                const ta_s8_cell *cells, int32_t next, int32_t depth, const int8_t *w,
+                                int32_t apart, int32_t blocks)
 {
-    (void)narrow;
 #ifdef TA_KERNELS_MVE
     if (rows > 1) { /* of two rows the third is computed and not used */
-        ta_s8_chunks all = {start, sums, panel, w, 4 * step, depth / 16, apart - 2 * depth, blocks};
+        const ta_s8_chunks all = {4 * step, cells, next, depth / 16, apart - 2 * depth, sums + 2 * blocks, start, w, sums};
         ta_s8_tile_3_mve(&all);
         return;
     }
 #endif
     for (int32_t block = 0; block < blocks; ++block, sums += 2, start += 2, w += apart) {
 #ifdef TA_KERNELS_MVE
-        ta_s8_tile_1_mve(sums, start, panel, depth, w);
+        ta_s8_tile_1_mve(sums, start, cells, depth, w);
 #else
         for (int32_t r = 0; r < rows; ++r) {
-            ta_s8_tile_portable(sums + r * TA_S8_OUTPUTS, start + r * step, panel + r * TA_S8_PANEL, depth, w);
+            ta_s8_tile_portable(sums + r * TA_S8_OUTPUTS, start + r * step, cells + r * next, depth, w);
         }
 #endif
     }
+}
+
+static inline void ta_s8_tile(int32_t rows, int32_t *sums, const int32_t *start, int32_t step,
+                              const ta_s8_cell *panel, int32_t depth, const int8_t *w, int32_t apart,
+                              int32_t blocks, int narrow)
+{
+    (void)narrow;
+    ta_s8_tile_strided(rows, sums, start, step, panel, TA_S8_PANEL, depth, w, apart, blocks);
 }
 
 #endif

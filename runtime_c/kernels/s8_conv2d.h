@@ -42,6 +42,13 @@ static inline void ta_s8_next(const ta_s8_conv2d *conv, ta_s8_pixel *pixel)
     }
 }
 
+/* Whether windows are the pixels of the image, one after the other. */
+static inline int ta_s8_are_pixels(const ta_s8_conv2d *conv)
+{
+    return conv->kernel_height == 1 && conv->kernel_width == 1 && conv->stride_y == 1 && conv->stride_x == 1 &&
+           conv->top == 0 && conv->left == 0 && conv->out_height == conv->height && conv->out_width == conv->width;
+}
+
 static inline void ta_s8_copy(const ta_s8_conv2d *conv, ta_s8_cell *panel, const int8_t *x, int32_t count)
 {
     if (conv->is_unsigned) {
@@ -174,21 +181,13 @@ TA_AVX2_PART void ta_s8_pixels_avx2(const ta_s8_conv2d *conv, ta_s8_cell *panel,
     }
 }
 
-/* Whether it does that, for so many rows: bytes read beyond them are inside the image. */
-static inline int ta_s8_are_pixels(const ta_s8_conv2d *conv, int64_t first, int32_t rows)
-{
-    const int64_t pixels = (int64_t)conv->batch * conv->height * conv->width;
-    return conv->kernel_height == 1 && conv->kernel_width == 1 && conv->stride_y == 1 && conv->stride_x == 1 &&
-           conv->top == 0 && conv->left == 0 && conv->out_height == conv->height &&
-           conv->out_width == conv->width && (pixels - first - rows) * conv->channels >= 16;
-}
-
 /* Whole windows of `rows` pixels: bytes, or with `wide` 1 what the tile needs. */
 TA_AVX2_PART void ta_s8_whole_avx2(const ta_s8_conv2d *conv, ta_s8_cell *panel, const int8_t *x, ta_s8_pixel pixel,
                                    int32_t rows, int wide)
 {
     const int64_t first = ((int64_t)pixel.image * conv->out_height + pixel.y) * conv->out_width + pixel.x;
-    if (ta_s8_are_pixels(conv, first, rows)) {
+    const int64_t pixels = (int64_t)conv->batch * conv->height * conv->width;
+    if (ta_s8_are_pixels(conv) && (pixels - first - rows) * conv->channels >= 16) { /* it reads so many more */
         ta_s8_pixels_avx2(conv, panel, x, first, rows, wide);
     } else {
         ta_s8_inside_avx2(conv, panel, x, pixel, rows, wide);
@@ -208,23 +207,18 @@ TA_AVX2 static inline void ta_s8_wide_avx2(const ta_s8_conv2d *conv, ta_s8_cell 
 }
 #endif
 
-/* Products `from` to `to` of a window that is inside the image and begins at `x`. */
-static inline void ta_s8_inner(const ta_s8_conv2d *conv, ta_s8_cell *panel, const int8_t *x, int32_t from, int32_t to)
+/* Products of a window inside the image: `count` values from `x` on, of which the first `left` are the rest of a run,
+ * then runs of `run` values with `gap` values between them. */
+static inline void ta_s8_inner(const ta_s8_conv2d *conv, ta_s8_cell *panel, const int8_t *x, int32_t count,
+                               int32_t left, int32_t run, int32_t gap)
 {
-    const int32_t run = conv->kernel_width * conv->channels, step = conv->dilation_y * conv->width * conv->channels;
-    const int32_t first = from / run, products = run * conv->kernel_height, end = products < to ? products : to;
-    int32_t begin = from - first * run;
-    x += first * step + begin;
-    while (from < end) {
-        const int32_t some = run - begin < end - from ? run - begin : end - from;
+    while (count > 0) {
+        const int32_t some = left < count ? left : count;
         ta_s8_copy(conv, panel, x, some);
-        x += step - begin;
+        x += some + gap;
         panel += some;
-        from += some;
-        begin = 0;
-    }
-    if (from < to) {
-        ta_s8_pad(panel, 0, to - from);
+        count -= some;
+        left = run;
     }
 }
 
@@ -233,11 +227,18 @@ static inline void ta_s8_windows(const ta_s8_conv2d *conv, ta_s8_cell *panel, co
 {
     const int32_t below = conv->height - (conv->kernel_height - 1) * conv->dilation_y;
     const int32_t right = conv->dilation_x == 1 ? conv->width - conv->kernel_width + 1 : 0;
+    const int32_t run = conv->kernel_width * conv->channels, step = conv->dilation_y * conv->width * conv->channels;
+    const int32_t products = run * conv->kernel_height, end = products < to ? products : to;
+    const int32_t first = from > 0 ? from / run : 0, begin = from - first * run, before = first * step + begin;
     for (int32_t r = 0; r < rows; ++r, panel += TA_S8_PANEL) {
         const int32_t top = pixel.y * conv->stride_y - conv->top, left = pixel.x * conv->stride_x - conv->left;
         if (top >= 0 && top < below && left >= 0 && left < right) {
             const int32_t row = pixel.image * conv->height + top;
-            ta_s8_inner(conv, panel, x + ((int64_t)row * conv->width + left) * conv->channels, from, to);
+            const int8_t *const values = x + ((int64_t)row * conv->width + left) * conv->channels + before;
+            ta_s8_inner(conv, panel, values, end - from, run - begin, run, step - run);
+            if (end < to) {
+                ta_s8_pad(panel + (end - from), 0, to - end);
+            }
         } else {
             ta_s8_window(conv, panel, x, pixel, from, to);
         }
@@ -266,6 +267,58 @@ TA_PART void ta_s8_gather(const ta_s8_conv2d *conv, ta_s8_cell *panel, const int
 #endif
 }
 
+/* The windows of `rows` pixels in the image, where the tile can read them there, with what it reads behind them: then
+ * rows are as many cells apart as the image has channels. Else NULL. */
+static inline const ta_s8_cell *ta_s8_in_place(const ta_s8_conv2d *conv, const int8_t *x, ta_s8_pixel pixel,
+                                               int32_t rows)
+{
+#ifdef TA_S8_STRIDED
+    const int64_t pixels = (int64_t)conv->batch * conv->height * conv->width;
+    const int64_t first = ((int64_t)pixel.image * conv->height + pixel.y) * conv->width + pixel.x;
+    const int64_t last = first + (rows > 1 ? TA_S8_ROWS - 1 : 0);
+    if (ta_s8_are_pixels(conv) && !conv->is_unsigned && last * conv->channels + conv->depth <= pixels * conv->channels) {
+        return x + first * conv->channels;
+    }
+#else
+    (void)conv, (void)x, (void)pixel, (void)rows;
+#endif
+    return NULL;
+}
+
+/* Sums of `count` outputs from `n` on for `rows` pixels, which begin with `start`. Windows that are not
+ * `in_place` are gathered where `fresh` is 1, or where they take more than one panel, which otherwise has them already. */
+static inline void ta_s8_sums(const ta_s8_conv2d *conv, const ta_s8_cell *in_place, ta_s8_cell *panel, const int8_t *x,
+                              ta_s8_pixel pixel, int32_t rows, int fresh, const int8_t *w, const int32_t *start,
+                              int32_t n, int32_t count, int32_t *sums)
+{
+    const int32_t depth = conv->depth, apart = TA_S8_BLOCK * depth;
+    const int32_t blocks = (count + TA_S8_BLOCK - 1) / TA_S8_BLOCK;
+    w += n * depth;
+#ifdef TA_S8_STRIDED
+    if (in_place) {
+        ta_s8_tile_strided(rows, sums, start, 0, in_place, conv->channels, depth, w, apart, blocks);
+        return;
+    }
+#else
+    (void)in_place;
+#endif
+    for (int32_t k = 0; k < depth; k += TA_S8_PANEL) {
+        const int32_t some = depth - k < TA_S8_PANEL ? depth - k : TA_S8_PANEL;
+        if (fresh || depth > TA_S8_PANEL) {
+            ta_s8_gather(conv, panel, x, pixel, rows, k, k + some);
+        }
+        ta_s8_tile(rows, sums, k ? sums : start, k ? TA_S8_OUTPUTS : 0, panel, some, w + k * TA_S8_BLOCK, apart,
+                   blocks, conv->narrow);
+    }
+}
+
+/* Outputs that use their weights for all rows before the next ones. */
+static inline int32_t ta_s8_resident(int32_t depth)
+{
+    const int32_t some = TA_S8_RESIDENT / depth / TA_S8_OUTPUTS * TA_S8_OUTPUTS;
+    return some > TA_S8_OUTPUTS ? some : TA_S8_OUTPUTS;
+}
+
 /* Outputs `n` to `stop` of all pixels. */
 static inline void ta_s8_conv2d_outputs(const ta_s8_conv2d *conv, const ta_s8_end *end, const int8_t *x,
                                         const int8_t *w, const int32_t *bias, int8_t *out, int32_t begin,
@@ -273,24 +326,14 @@ static inline void ta_s8_conv2d_outputs(const ta_s8_conv2d *conv, const ta_s8_en
 {
     ta_s8_cell panel[TA_S8_ROWS * TA_S8_PANEL + TA_S8_MORE];
     int32_t sums[TA_S8_ROWS * TA_S8_OUTPUTS] TA_VECTORS;
-    const int32_t depth = conv->depth, pixels = conv->batch * conv->out_height * conv->out_width;
+    const int32_t pixels = conv->batch * conv->out_height * conv->out_width;
     ta_s8_pixel pixel = {0, 0, 0};
-    for (int32_t first = 0; first < pixels; first += TA_S8_ROWS) {
-        const int32_t rows = pixels - first < TA_S8_ROWS ? pixels - first : TA_S8_ROWS;
-        if (depth <= TA_S8_PANEL) {
-            ta_s8_gather(conv, panel, x, pixel, rows, 0, depth);
-        }
+    for (int32_t first = 0, rows; first < pixels; first += rows) {
+        rows = pixels - first < TA_S8_ROWS ? pixels - first : TA_S8_ROWS;
+        const ta_s8_cell *const in_place = ta_s8_in_place(conv, x, pixel, rows);
         for (int32_t n = begin; n < stop; n += TA_S8_OUTPUTS) {
             const int32_t count = stop - n < TA_S8_OUTPUTS ? stop - n : TA_S8_OUTPUTS;
-            for (int32_t k = 0; k < depth; k += TA_S8_PANEL) {
-                const int32_t some = depth - k < TA_S8_PANEL ? depth - k : TA_S8_PANEL;
-                if (depth > TA_S8_PANEL) {
-                    ta_s8_gather(conv, panel, x, pixel, rows, k, k + some);
-                }
-                ta_s8_tile(rows, sums, k ? sums : bias + n, k ? TA_S8_OUTPUTS : 0, panel, some,
-                           w + n * depth + k * TA_S8_BLOCK, TA_S8_BLOCK * depth,
-                           (count + TA_S8_BLOCK - 1) / TA_S8_BLOCK, conv->narrow);
-            }
+            ta_s8_sums(conv, in_place, panel, x, pixel, rows, n == begin, w, bias + n, n, count, sums);
             for (int32_t done = 0; done < count; done += 16) {
                 ta_s8_finish(end, n + done, rows, count - done < 16 ? count - done : 16, sums + done, TA_S8_OUTPUTS,
                              out, (int64_t)first * conv->apart, conv->apart);
@@ -306,8 +349,7 @@ static inline void ta_s8_conv2d_outputs(const ta_s8_conv2d *conv, const ta_s8_en
 static inline void ta_s8_convolve(const ta_s8_conv2d *conv, const ta_s8_end *end, const int8_t *x, const int8_t *w,
                                   const int32_t *bias, int8_t *out)
 {
-    const int32_t some = TA_S8_RESIDENT / conv->depth / TA_S8_OUTPUTS * TA_S8_OUTPUTS;
-    const int32_t step = some > TA_S8_OUTPUTS ? some : TA_S8_OUTPUTS;
+    const int32_t step = ta_s8_resident(conv->depth);
     for (int32_t n = 0; n < conv->outputs; n += step) {
         const int32_t stop = conv->outputs - n < step ? conv->outputs : n + step;
         ta_s8_conv2d_outputs(conv, end, x, w, bias, out, n, stop);

@@ -53,20 +53,36 @@ static inline void ta_s8_dw_lanes(ta_dw_lanes *all, const ta_s8_end *end, const 
     }
 }
 
+/* `count` pixels outside the image: `pad`. Returns the cell after them. */
+static inline ta_dw_cell *ta_s8_dw_outside(ta_dw_cell *line, int32_t pad, int32_t count)
+{
+    for (; count > 0; --count, ++line) {
+        vstrbq_p_s8(line->lane, vdupq_n_s8((int8_t)pad), 0xff);
+    }
+    return line;
+}
+
 /* `count` pixels of a line: from `first` on those of an image row, outside it or without a row `pad`. */
 TA_PART void ta_s8_dw_line(ta_dw_cell *line, const ta_s8_depthwise *conv, const int8_t *row, int32_t first,
                                  int32_t count)
 {
-    for (int32_t i = 0; i < count; ++i, ++line) {
-        if (row == NULL || first + i < 0 || first + i >= conv->width) {
-            for (int32_t lane = 0; lane < TA_DW_LANES; ++lane) {
-                line->lane[lane] = (int8_t)conv->pad;
-            }
-            continue;
-        }
-        const int8_t *from = row + (first + i) * conv->channels;
-        (void)memcpy(line, from, sizeof *line);
+    const int32_t width = row == NULL ? 0 : conv->width, last = first + count;
+    const int32_t begin = first > 0 ? first : last < 0 ? last : 0;
+    const int32_t end = last < width ? last : width > begin ? width : begin;
+    line = ta_s8_dw_outside(line, conv->pad, begin - first);
+    if (end > begin) {
+        const int8_t *from = row + begin * conv->channels;
+        __asm__ volatile("dls   lr, %[count]\n"
+                         "1:\n"
+                         "vldrb.u16 q0, [%[from]]\n"
+                         "add   %[from], %[from], %[apart]\n"
+                         "vstrb.16 q0, [%[line]], #8\n"
+                         "le    lr, 1b\n"
+                         : [line] "+l"(line), [from] "+l"(from)
+                         : [count] "r"(end - begin), [apart] "r"(conv->channels)
+                         : "lr", "q0", "memory");
     }
+    (void)ta_s8_dw_outside(line, conv->pad, last - end);
 }
 
 /* The products of 8 channels with one tap, or two, whose sum takes 16 bits; added to even channels and odd ones. */

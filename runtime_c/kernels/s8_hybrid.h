@@ -14,7 +14,7 @@
 #include <float.h>
 #include <stdint.h>
 
-#include "kernels/s8_sums.h"
+#include "kernels/s8_conv2d.h"
 
 #define TA_S8_STORED 32 /* rows of a dense layer that are brought to eight bits at once */
 
@@ -219,13 +219,15 @@ static inline void ta_s8_hybrid_outputs(const ta_s8_hybrid *layer, const ta_s8_c
     ta_s8_cell panel[TA_S8_ROWS * TA_S8_PANEL + TA_S8_MORE];
     int32_t sums[TA_S8_ROWS * TA_S8_OUTPUTS] TA_VECTORS;
     const int32_t pixels = conv->out_height * conv->out_width;
+    static const int32_t zeros[TA_S8_OUTPUTS] = {0};
     ta_s8_pixel pixel = {0, 0, 0};
     for (int32_t first = 0, rows; first < pixels; first += rows) {
         rows = pixels - first < TA_S8_ROWS ? pixels - first : TA_S8_ROWS;
+        const ta_s8_cell *const in_place = ta_s8_in_place(conv, x, pixel, rows);
         for (int32_t n = begin; n < stop; n += TA_S8_OUTPUTS) {
             const int32_t count = stop - n < TA_S8_OUTPUTS ? stop - n : TA_S8_OUTPUTS;
             const ta_s8_weights own = ta_s8_weights_at(layer, of, n);
-            ta_s8_sums(conv, panel, x, pixel, rows, n == begin, of->w, n, count, sums);
+            ta_s8_sums(conv, in_place, panel, x, pixel, rows, n == begin, of->w, zeros, n, count, sums);
             for (int32_t r = 0; r < rows; ++r) {
                 ta_s8_reals(layer, grids + each * (first + r), &own, count, sums + r * TA_S8_OUTPUTS,
                             out + (int64_t)(first + r) * conv->apart + n);

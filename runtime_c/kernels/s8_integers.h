@@ -7,7 +7,7 @@
 #ifndef TA_KERNELS_S8_INTEGERS_H
 #define TA_KERNELS_S8_INTEGERS_H
 
-#include "kernels/s8_sums.h"
+#include "kernels/s8_conv2d.h"
 
 /* Outputs `begin` to `stop` of all pixels. `zero` is that of values of type int8, or of uint8 less 128. */
 static inline void ta_s8_integer_outputs(const ta_s8_conv2d *conv, int32_t zero, const int8_t *x, const int8_t *w,
@@ -16,13 +16,15 @@ static inline void ta_s8_integer_outputs(const ta_s8_conv2d *conv, int32_t zero,
     ta_s8_cell panel[TA_S8_ROWS * TA_S8_PANEL + TA_S8_MORE];
     int32_t sums[TA_S8_ROWS * TA_S8_OUTPUTS] TA_VECTORS;
     const int32_t pixels = conv->batch * conv->out_height * conv->out_width;
+    static const int32_t zeros[TA_S8_OUTPUTS] = {0};
     ta_s8_pixel pixel = {0, 0, 0};
     for (int32_t first = 0, rows; first < pixels; first += rows) {
         rows = pixels - first < TA_S8_ROWS ? pixels - first : TA_S8_ROWS;
+        const ta_s8_cell *const in_place = ta_s8_in_place(conv, x, pixel, rows);
         for (int32_t n = begin; n < stop; n += TA_S8_OUTPUTS) {
             const int32_t count = stop - n < TA_S8_OUTPUTS ? stop - n : TA_S8_OUTPUTS;
             int32_t *const to = out + (int64_t)first * conv->apart + n;
-            ta_s8_sums(conv, panel, x, pixel, rows, n == begin, w, n, count, sums);
+            ta_s8_sums(conv, in_place, panel, x, pixel, rows, n == begin, w, zeros, n, count, sums);
             for (int32_t i = 0; i < count; ++i) {
                 const int32_t taken = zero * total[n + i];
                 for (int32_t r = 0; r < rows; ++r) {

@@ -17,6 +17,7 @@
  *   ta_s8_fill     copies values to a panel
  *   ta_s8_pad      puts one value into several cells of a panel
  *   ta_s8_tile     sums
+ *   TA_S8_STRIDED  defined where `ta_s8_tile_strided` sums rows that are any number of cells apart
  *   TA_S8_BEHIND   where MORE begins that filling does not overwrite; defined where `ta_s8_ready` is to be called
  *                  between filling rows and summing them
  *

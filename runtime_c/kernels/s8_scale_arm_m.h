@@ -191,30 +191,57 @@ static inline int ta_s8_scale_arm_m(int rounding, const ta_s8_scale *scale, cons
     return ta_s8_scale_clamped_dsp(rounding, scale, all);
 }
 #elif defined(TA_KERNELS_MVE)
-/* Rounding `tflite`; results take all of 8 bits, and shifts are from 1 on. */
-TA_PART void ta_s8_scale_whole_mve(const ta_s8_scale *scale, const ta_s8_rows *all)
+/* Eight outputs of all rows, even ones in q0 and odd ones in q1. */
+#define TA_S8_EIGHT_MVE(scale, all, sum, out, m, right, halves)                                                        \
+    __asm__ volatile("dls    lr, %[count]\n"                                                                          \
+                     "1:\n"                                                                                           \
+                     "vld20.32 {q0, q1}, [%[sums]]\n"                                                                 \
+                     "vld21.32 {q0, q1}, [%[sums]]\n"                                                                 \
+                     "add    %[sums], %[sums], %[apart]\n" halves                                                     \
+                     "vrshl.s32 q0, q0, %q[right0]\n"                                                                 \
+                     "vrshl.s32 q1, q1, %q[right1]\n"                                                                 \
+                     "vqmovnb.s32 q2, q0\n"                                                                           \
+                     "vqmovnt.s32 q2, q1\n"                                                                           \
+                     "vqadd.s16 q2, q2, %[zero]\n"                                                                    \
+                     "vqmovnb.s16 q2, q2\n"                                                                           \
+                     "vstrb.16 q2, [%[bytes]]\n"                                                                      \
+                     "add    %[bytes], %[bytes], %[next]\n"                                                           \
+                     "le     lr, 1b\n"                                                                                \
+                     : [sums] "+r"(sum), [bytes] "+l"(out)                                                            \
+                     : [count] "r"((all)->rows), [apart] "r"(4 * (all)->from), [next] "r"((all)->to),                  \
+                       [zero] "r"((scale)->offset), [m0] "w"((m).val[0]), [m1] "w"((m).val[1]),                       \
+                       [right0] "w"((right)[0]), [right1] "w"((right)[1])                                             \
+                     : "lr", "q0", "q1", "q2", "q3", "memory")
+#define TA_S8_HALVES_TFLITE              \
+    "vqrdmulh.s32 q0, q0, %q[m0]\n"      \
+    "vqrdmulh.s32 q1, q1, %q[m1]\n"      \
+    "vshr.s32 q2, q0, #31\n"             \
+    "vshr.s32 q3, q1, #31\n"             \
+    "vadd.i32 q0, q0, q2\n"              \
+    "vadd.i32 q1, q1, q3\n"
+#define TA_S8_HALVES_SINGLE         \
+    "vmulh.s32 q0, q0, %q[m0]\n"    \
+    "vmulh.s32 q1, q1, %q[m1]\n"
+
+/* Outputs in eights of all rows; results take all of 8 bits. Of rounding `tflite` shifts are from 1 on, of
+ * `tflite_single` from 33 on. Returns how many outputs of each row that is. */
+TA_PART int32_t ta_s8_scale_eights_mve(int rounding, const ta_s8_scale *scale, const ta_s8_rows *all)
 {
-    const int32_t step = 4 * scale->each, offset = scale->offset, rows = all->rows, from = all->from, to = all->to;
-    const int32_t *multiplier = all->multiplier, *sums = all->sums;
-    const int8_t *shift = all->shift;
-    int8_t *out = all->out;
-    for (int32_t count = all->count; count > 0; count -= 4) {
-        const mve_pred16_t some = vctp32q((uint32_t)count);
-        const int32x4_t m = vldrwq_s32(multiplier), right = vnegq_s32(vldrbq_s32(shift));
-        const int32_t *sum = sums;
-        int8_t *to_row = out;
-        for (int32_t r = rows; r > 0; --r, sum += from, to_row += to) {
-            int32x4_t value = vqrdmulhq_s32(vldrwq_s32(sum), m);
-            value = vaddq_n_s32(vrshlq_s32(vaddq_s32(value, vshrq_n_s32(value, 31)), right), offset);
-            const int16x8_t low = vqmovnbq_s32(vreinterpretq_s16_s32(value), value);
-            const int8x16_t bytes = vqmovnbq_s16(vreinterpretq_s8_s16(low), low);
-            vstrbq_p_s32(to_row, vreinterpretq_s32_s8(bytes), some);
+    int32_t n = 0;
+    for (; n + 8 <= all->count; n += 8) {
+        const int32x4x2_t m = vld2q_s32(all->multiplier + n * scale->each);
+        const int16x8_t down = vldrbq_s16(all->shift + n * scale->each);
+        const int16x8_t up = vsubq_s16(vdupq_n_s16(rounding == TA_S8_TFLITE ? 0 : 32), down);
+        const int32x4_t right[2] = {vmovlbq_s16(up), vmovltq_s16(up)};
+        const int32_t *sum = all->sums + n;
+        int8_t *out = all->out + n;
+        if (rounding == TA_S8_TFLITE) {
+            TA_S8_EIGHT_MVE(scale, all, sum, out, m, right, TA_S8_HALVES_TFLITE);
+        } else {
+            TA_S8_EIGHT_MVE(scale, all, sum, out, m, right, TA_S8_HALVES_SINGLE);
         }
-        sums += 4;
-        out += 4;
-        multiplier += step;
-        shift += step;
     }
+    return n;
 }
 
 /* Scaled values, with offset and clamp, as bytes. */
@@ -225,10 +252,10 @@ static inline void ta_s8_store_mve(const ta_s8_scale *scale, int8_t *out, int32x
     vstrbq_p_s32(out, veorq_s32(value, vdupq_n_s32(scale->flip)), some);
 }
 
-/* Rounding `tflite`. */
-TA_PART void ta_s8_scale_tflite_mve(const ta_s8_scale *scale, const ta_s8_rows *all)
+/* Rounding `tflite`, from output `n` on. */
+TA_PART void ta_s8_scale_tflite_mve(const ta_s8_scale *scale, const ta_s8_rows *all, int32_t n)
 {
-    for (int32_t n = 0; n < all->count; n += 4) {
+    for (; n < all->count; n += 4) {
         const mve_pred16_t some = vctp32q((uint32_t)(all->count - n));
         const int32x4_t m = vldrwq_s32(all->multiplier + n * scale->each);
         const int32x4_t up = vnegq_s32(vldrbq_s32(all->shift + n * scale->each));
@@ -242,10 +269,10 @@ TA_PART void ta_s8_scale_tflite_mve(const ta_s8_scale *scale, const ta_s8_rows *
     }
 }
 
-/* Rounding `tflite_single`, shifts from 33 on. */
-TA_PART void ta_s8_scale_single_mve(const ta_s8_scale *scale, const ta_s8_rows *all)
+/* Rounding `tflite_single`, shifts from 33 on, from output `n` on. */
+TA_PART void ta_s8_scale_single_mve(const ta_s8_scale *scale, const ta_s8_rows *all, int32_t n)
 {
-    for (int32_t n = 0; n < all->count; n += 4) {
+    for (; n < all->count; n += 4) {
         const mve_pred16_t some = vctp32q((uint32_t)(all->count - n));
         const int32x4_t m = vldrwq_s32(all->multiplier + n * scale->each);
         const int32x4_t right = vsubq_s32(vdupq_n_s32(32), vldrbq_s32(all->shift + n * scale->each));
@@ -273,16 +300,20 @@ TA_PART void ta_s8_clamp_rows(const ta_s8_scale *scale, int32_t rows, int32_t co
 /* As `ta_s8_scale_rows`, 0 where there is no form. */
 static inline int ta_s8_scale_arm_m(int rounding, const ta_s8_scale *scale, const ta_s8_rows *all)
 {
-    if (rounding == TA_S8_TFLITE && ta_s8_is_whole(scale) && scale->least >= 1) {
-        ta_s8_scale_whole_mve(scale, all);
+    const int single = rounding == TA_S8_TFLITE_SINGLE && scale->least >= 33 ? 1 : 0;
+    int32_t n = 0;
+    if (ta_s8_is_whole(scale) && (single || (rounding == TA_S8_TFLITE && scale->least >= 1))) {
+        n = ta_s8_scale_eights_mve(rounding, scale, all);
+    }
+    if (n == all->count) {
         return 1;
     }
     if (rounding == TA_S8_TFLITE) {
-        ta_s8_scale_tflite_mve(scale, all);
+        ta_s8_scale_tflite_mve(scale, all, n);
         return 1;
     }
-    if (rounding == TA_S8_TFLITE_SINGLE && scale->least >= 33) {
-        ta_s8_scale_single_mve(scale, all);
+    if (single) {
+        ta_s8_scale_single_mve(scale, all, n);
         return 1;
     }
     return 0;

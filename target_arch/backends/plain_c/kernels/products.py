@@ -56,6 +56,12 @@ class Sizes:
         return self.image[0] * self.out[0] * self.out[1]
 
     @property
+    def are_pixels(self) -> bool:
+        """Whether windows are the pixels of the image, one after the other."""
+        alone = self.kernel == self.stride == (1, 1) and self.padding == (0, 0)
+        return alone and self.out[:2] == self.image[1:3]
+
+    @property
     def runs(self) -> int:
         """Runs of consecutive values in a window."""
         return self.kernel[0] * (1 if self.dilation[1] == 1 else self.kernel[1])
@@ -101,16 +107,29 @@ def work_of(sizes: Sizes, layout: WeightLayout, tile: KernelTile) -> Work:
     products = prod(sizes.kernel) * sizes.image[3]
     depth, blocks = layout.depth(products), ceil(outputs / layout.block)
     whole = pixels - pixels % tile.rows
-    gathered = pixels * tile.turns(outputs, depth)
+    windows = _gathered(sizes, depth, tile)
+    turns = windows * tile.turns(outputs, depth)
+    tiles, apart = ceil(pixels / tile.rows), ceil(windows / tile.rows)
     return {
         WorkUnit.PRODUCT: whole * blocks * layout.block * depth,
         WorkUnit.LONE_PRODUCT: (pixels - whole) * blocks * layout.block * depth,
-        WorkUnit.GATHERED: gathered * products,
-        WorkUnit.RUN: gathered * sizes.runs,
-        WorkUnit.BLOCK: ceil(pixels / tile.rows) * blocks * ceil(depth / tile.panel),
+        WorkUnit.GATHERED: turns * products,
+        WorkUnit.RUN: turns * sizes.runs,
+        WorkUnit.BLOCK: (tiles - apart + apart * ceil(depth / tile.panel)) * blocks,
         WorkUnit.OUTPUT: pixels * outputs,
         WorkUnit.CALL: 1,
     }
+
+
+def _gathered(sizes: Sizes, depth: int, tile: KernelTile) -> int:
+    """The windows that are gathered: where others are read in place, those of the last tile may be, since it
+    would read behind the image.
+    """
+    if not (tile.in_place and sizes.are_pixels):
+        return sizes.pixels
+    last = sizes.pixels % tile.rows or tile.rows
+    exact = last in (1, tile.rows) and depth == sizes.image[3]
+    return 0 if exact else last
 
 
 def made(

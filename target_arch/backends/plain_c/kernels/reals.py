@@ -90,7 +90,7 @@ def work(operator: Operator, model: Model, tile: KernelTile) -> Work:
 def work_of(sizes: Sizes, tile: KernelTile) -> Work:
     """The work of a call for an image of these sizes."""
     outputs, depth = sizes.out[2], prod(sizes.kernel) * sizes.image[3]
-    turns = 0 if _in_place(sizes) else tile.turns(outputs, depth)
+    turns = 0 if sizes.are_pixels else tile.turns(outputs, depth)
     rows = ceil(sizes.pixels / tile.rows) * tile.rows
     return {
         WorkUnit.REAL_PRODUCT: rows * ceil(outputs / BLOCK) * BLOCK * depth,
@@ -178,13 +178,7 @@ def numbers_of(sizes: Sizes, apart: int) -> tuple[int, ...]:
     """The members of `ta_f32_conv2d` before the activation, in order."""
     depth = prod(sizes.kernel) * sizes.image[3]
     windows = (*sizes.kernel, *sizes.stride, *sizes.dilation, *sizes.padding)
-    return (*sizes.image, *sizes.out, *windows, apart, depth, int(_in_place(sizes)))
-
-
-def _in_place(sizes: Sizes) -> bool:
-    """Whether windows are consecutive values."""
-    whole = sizes.kernel == (1, 1) and sizes.image[1:3] == sizes.out[:2] and not any(sizes.padding)
-    return whole and sizes.stride == (1, 1)
+    return (*sizes.image, *sizes.out, *windows, apart, depth, int(sizes.are_pixels))
 
 
 def _activation(operator: Operator) -> str:

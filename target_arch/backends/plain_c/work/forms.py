@@ -50,13 +50,15 @@ Work = Mapping[WorkUnit, float]
 @frozen(kw_only=True)
 class KernelTile:
     """`rows` windows are multiplied at once, gathered into a panel of so many values each; as many weights as
-    are `resident` are used for all windows before the next ones. A panel serves `outputs` outputs.
+    are `resident` are used for all windows before the next ones. A panel serves `outputs` outputs. With
+    `in_place`, windows that are pixels of the image, one after the other, are read there.
     """
 
     rows: int
     panel: int
     resident: int
     outputs: int = 16
+    in_place: bool = False
 
     def turns(self, outputs: int, depth: int) -> int:
         """How often each window is gathered for that many outputs of `depth` products."""
@@ -107,7 +109,7 @@ DSP = KernelForm(
 )
 MVE = KernelForm(
     name="MVE",
-    tile=KernelTile(rows=3, panel=144, resident=16384),
+    tile=KernelTile(rows=3, panel=144, resident=16384, in_place=True),
     real=_REAL,
     strips=Strips(lanes=8, stride=3, shift=31, single=33, narrow=True),
 )
