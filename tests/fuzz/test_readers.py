@@ -31,6 +31,20 @@ def test_every_mutant_is_read_or_refused(name: str) -> None:
     assert found.executions == reader.sample
 
 
+REFUSED = {"soc": 1, "npy": 2}
+"""Seeds that a reader refuses: each spelling of TOML is no SoC, and two arrays are no input."""
+
+
+@pytest.mark.parametrize(
+    "name", slow_except(READERS.keys() - {"manifest"}, [name for name in READERS if name not in MODELS])
+)
+def test_seeds_are_read(name: str, tmp_path: Path) -> None:
+    """Mutants of one that is refused at once get no further."""
+    reader = READERS[name]
+    taken = [reader.accepts(content, tmp_path) for content in reader.seeds()]
+    assert taken.count(False) == REFUSED.get(name, 0)
+
+
 def broken(path: Path) -> None:
     """A reader with one fault of every kind."""
     text = path.read_bytes()

@@ -29,6 +29,7 @@ _PLACE = "command line"
 _TRUTH = {"true": True, "false": False}
 _KINDS: Mapping[type, str] = {bool: "true or false", int: "a whole number", float: "a number"}
 _MOST_CORES = 64
+_MOST_DIGITS = 20
 _OF_THE_HOST = "those of the host share its memory; describe others in a SoC file"
 
 
@@ -209,11 +210,17 @@ def _cores(value: Word, key: Word, wanted: WantedArch, backend: Backend, wrong: 
         said = f"backend `{backend.name}` has no cores: they execute functions of the host's program"
         wrong.append(refused(key, said, "no-cores", "leave `cores` out"))
         return 1
-    if not value.text.isdigit() or not 1 <= int(value.text) <= _MOST_CORES:
+    number = _whole(value.text)
+    if number is None or not 1 <= number <= _MOST_CORES:
         said = f"`cores` is a number from 1 to {_MOST_CORES}, not `{value.text}`"
         wrong.append(refused(value, said, "out-of-range"))
         return 1
-    return int(value.text)
+    return number
+
+
+def _whole(text: str) -> int | None:
+    """The number that these digits are; None of anything else, and of more digits than any size has."""
+    return int(text) if text.isdecimal() and len(text) <= _MOST_DIGITS else None
 
 
 def _idle_cores(
@@ -232,7 +239,8 @@ def _idle_cores(
 def _quantity(value: Word, key: Word, kind: Kind, wrong: list[Diagnostic]) -> int:
     """A size or a clock; a bare number is bytes, as in a SoC file. 0 where it is wrong."""
     faults: list[Fault] = []
-    read = kind.read((key.text,), int(value.text) if value.text.isdigit() else value.text, faults)
+    number = _whole(value.text)
+    read = kind.read((key.text,), value.text if number is None else number, faults)
     wrong += [refused(value, fault.message, fault.rule, fault.hint) for fault in faults]
     return 0 if read is None else read
 

@@ -209,6 +209,13 @@ def test_what_cannot_be_built(targets: tuple[str, ...], said: str) -> None:
     assert refusal(*targets) == said
 
 
+@pytest.mark.parametrize("digits", ["9" * 5000, "²"])
+@pytest.mark.parametrize("target", ["c,ram=", "c,clock=", "c,cores=", "gemm_npu,wgt="])
+def test_digits_that_are_no_number_of_python(target: str, digits: str) -> None:
+    """It makes no integer of more than 4,300 digits, and none of a small two."""
+    assert "--target:1:" in refusal(target + digits)
+
+
 def test_show_prints_a_file_that_check_accepts(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     code, out, _ = call(capsys, "show", "--target", "c", "--target", '{"name": "gemm_npu", "inp": 65536}')
     assert code == 0

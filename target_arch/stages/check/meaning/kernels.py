@@ -79,8 +79,7 @@ class Meaning:
                 found[name] = self._constants[tensor.data]
             else:
                 found[name] = self._constants[tensor.data] = self.numbers.take(tensor.bytes, name)
-            if tensor.data is not None or name in self._given:
-                self._name(name, one_run(found[name], tensor.bytes))
+            self._name(name, one_run(found[name], tensor.bytes))
         return found
 
     def _nothing(self, size: int, place: str) -> int:
