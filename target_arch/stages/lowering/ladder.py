@@ -12,7 +12,7 @@ none fits, the model is refused, and the error names the cheapest changes found 
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 
-from attrs import evolve
+from attrs import evolve, field, frozen
 
 from target_arch.diagnostics import DiagnosticError
 from target_arch.plan.kernels import Kernel
@@ -64,37 +64,8 @@ def lower_in_order(
     PlacementError, OrderError, StepError; DoesNotFitError where no placement fits; and CheckError where the
     plan is wrong.
     """
-    known: Known = {}
-    keeping = kept or Kept()
-
-    def climb_on(chip: SoC, wishes: Rules, placed: PartitionGraph | None, relief: Relief) -> Climb:
-        own = setting if chip is setting.soc else evolve(setting, soc=chip)
-        passes = Passes(own, lower, keeping.advance, known)
-        ladder = _Ladder(chip, place, wishes, passes, placed, relief)
-        try:
-            made = _climbed(ladder, passes, order, keeping.judged)
-            moved, able = tuple(ladder.moved), tuple(ladder.able.values())
-            return Climb(
-                lowered=made,
-                rules=ladder.rules,
-                start=wishes,
-                origin=ladder.origin,
-                moved=moved,
-                able=able,
-            )
-        except DoesNotFitError as refusal:
-            if not ladder.moved:
-                raise refusal.after(ladder.attempts) from None
-        return after(ladder.attempts, lambda: climb_on(chip, wishes, ladder.origin, relief & STRIPES))
-
-    def fits(chip: SoC, wishes: Rules) -> bool:
-        try:
-            climb_on(chip, wishes, None, MOVES_AND_STRIPES)
-        except DiagnosticError:
-            return False
-        return True
-
-    climb, fewer = partial(climb_on, setting.soc), cache(lambda: placements(setting.soc, rules, place))
+    climbs = _Climbs(setting=setting, place=place, order=order, lower=lower, kept=kept or Kept())
+    climb, fewer = partial(climbs.on, setting.soc), cache(lambda: placements(setting.soc, rules, place))
     try:
         found: Climb | Refusals = climb(rules, None, MOVES_AND_STRIPES)
     except DoesNotFitError as refusal:
@@ -102,7 +73,48 @@ def lower_in_order(
     if isinstance(found, Climb):
         better = trials(found, setting.soc, climb, fewer)
         return improved(found, better if found.moved else ()).lowered
-    raise remedy(found.nearest, setting.soc, found.rules, fits) if advised else found.nearest
+    raise remedy(found.nearest, setting.soc, found.rules, climbs.fits) if advised else found.nearest
+
+
+@frozen(kw_only=True, eq=False)
+class _Climbs:
+    """The climbs of one model, which share their kernels."""
+
+    setting: Setting
+    place: Callable[[Rules], PartitionGraph]
+    order: Callable[[PartitionGraph], LoweringOrder]
+    lower: Lower
+    kept: Kept
+    known: Known = field(factory=dict)
+
+    def on(self, chip: SoC, wishes: Rules, placed: PartitionGraph | None, relief: Relief) -> Climb:
+        """A climb on a chip under rules, from the placement if one is given; where moves lead nowhere, once
+        more without them. Raises DoesNotFitError.
+        """
+        own = self.setting if chip is self.setting.soc else evolve(self.setting, soc=chip)
+        passes = Passes(own, self.lower, self.kept.advance, self.known)
+        ladder = _Ladder(chip, self.place, wishes, passes, placed, relief)
+        try:
+            return Climb(
+                lowered=_climbed(ladder, passes, self.order, self.kept.judged),
+                rules=ladder.rules,
+                start=wishes,
+                origin=ladder.origin,
+                moved=tuple(ladder.moved),
+                able=tuple(ladder.able.values()),
+            )
+        except DoesNotFitError as refusal:
+            if not ladder.moved:
+                raise refusal.after(ladder.attempts) from None
+        return after(ladder.attempts, lambda: self.on(chip, wishes, ladder.origin, relief & STRIPES))
+
+    def fits(self, chip: SoC, wishes: Rules) -> bool:
+        """Whether the model fits a chip under rules."""
+        try:
+            self.on(chip, wishes, None, MOVES_AND_STRIPES)
+        except DiagnosticError:
+            return False
+        return True
 
 
 def _climbed(

@@ -5,6 +5,7 @@ partition that does not fit is recorded and skipped, so one pass reports every m
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from attrs import define, evolve, field, frozen
 
@@ -131,7 +132,7 @@ class _Pass:
         self._kernels: dict[str, Kernel] = {}
         self._refused: list[Refused] = []
         self._constants = EqualConstants()
-        self._ledger = CurrentLedger(self._work)
+        self._ledger = CurrentLedger(partial(passes.work, graph, self._kernels))
         self._offered: dict[tuple[str, str], int] = {}
         """The promised bytes, by partition and memory."""
         self._unforeseen: set[str] = set()

@@ -82,7 +82,7 @@ class _Orderer:
         self._open: dict[str, deque[tuple[int, tuple[str, ...]]]] = {}
         self._times, self._clock = times, Clock(orders=times.orders)
         self._dead = DeadBytes(program, homes, self._flight)
-        self._free = FreeBytes(work.soc, program, self._flight, self._clock, self._wait) if crowded else None
+        self._free = FreeBytes(work.soc, program, self._flight, self._clock) if crowded else None
 
     def order(self) -> StepOrder:
         self._steps += (*_loads(self._soc, self._program), *_fills(self._program))
@@ -109,7 +109,7 @@ class _Orderer:
             self._wait(self._flight.touching(name))
         self._wait(self._dead.before(item, new))
         if self._free is not None:
-            self._free.begin(number, item, new)
+            self._free.begin(number, item, new, self._wait)
 
     def _replaced(self, new: Iterable[str]) -> Iterator[str]:
         """The states whose next values are new, and have their bytes."""
