@@ -85,7 +85,7 @@ def _on_fewer_composites(
 def _lower(prepared: PreparedModel, *, advised: bool = True) -> Lowered:
     """Unless `advised`, a refusal has no hint."""
     setting = prepared.setting
-    lowering = _Lowering(prepared=prepared, wishes=rules(prepared.request), advised=advised)
+    lowering = _Lowering(prepared=prepared, setting=setting, wishes=rules(prepared.request), advised=advised)
     lowered = lowered_for(setting, lowering.tried)
     return evolve(lowered, costs=costs_used(lowered, setting, prepared.backends), program=prepared.program)
 
@@ -95,16 +95,13 @@ class _Lowering:
     """The ways in which a model is placed and lowered, the best of which is taken."""
 
     prepared: PreparedModel
+    setting: Setting
     wishes: Rules
     advised: bool
 
     @property
-    def _setting(self) -> Setting:
-        return self.prepared.setting
-
-    @property
     def _several(self) -> bool:
-        return len(self._setting.soc.instances) > 1
+        return len(self.setting.soc.instances) > 1
 
     @property
     def _divides(self) -> bool:
@@ -112,7 +109,7 @@ class _Lowering:
 
     def tried(self, trial: PlacementTrial) -> Lowered:
         """The best lowering of a placement that is searched for in this way."""
-        setting, divide = self._setting, self.prepared.request.divide
+        setting, divide = self.setting, self.prepared.request.divide
         lowered = self._fitted(trial)
         made = [lowered]
         if self._divides and not lowered.division:
@@ -133,7 +130,7 @@ class _Lowering:
     def _fitted(self, trial: PlacementTrial) -> Lowered:
         """Whole operators where they fit, else slices of them."""
         prepared = self.prepared
-        placed = partial(placed_as_asked, prepared, self._setting, trial=trial)
+        placed = partial(placed_as_asked, prepared, self.setting, trial=trial)
         if self._divides:
             try:
                 return self._lowered(placed, prepared.shared, advised=False)
@@ -152,14 +149,14 @@ class _Lowering:
         """Whether the model fits in slices, after this refusal of whole operators."""
         if not slices_may_help(refusal):
             return False
-        base = placed_for_slices(self.prepared, self._setting, self.wishes, trial)
+        base = placed_for_slices(self.prepared, self.setting, self.wishes, trial)
         return base is not None and fits_in_slices(self._graphs(base), self._again)
 
     def _in_slices(self, trial: PlacementTrial, refusal: Misfit | None = None) -> Lowered | None:
         """Operators in slices after this refusal of whole ones, or where instances have room for slices
         alone. None where there are none, or none fit.
         """
-        prepared, setting = self.prepared, self._setting
+        prepared, setting = self.prepared, self.setting
         if not (slices_may_help(refusal) if refusal else only_in_slices(prepared.model, setting)):
             return None
         base = placed_for_slices(prepared, setting, self.wishes, trial)
@@ -170,18 +167,18 @@ class _Lowering:
 
     def _graphs(self, base: PartitionGraph) -> DividedGraphs:
         backends = self.prepared.backends
-        return DividedGraphs(base=base, setting=self._setting, backends=backends, rules=self.wishes)
+        return DividedGraphs(base=base, setting=self.setting, backends=backends, rules=self.wishes)
 
     def _in_flight(self, made: Lowered) -> Lowered:
         check_imported(self.prepared.model, made.graph)
-        return with_frames(self._setting, made, wanted_frames(self.prepared.request))
+        return with_frames(self.setting, made, wanted_frames(self.prepared.request))
 
     def _again(
         self, graph: PartitionGraph, chip: Setting | None = None, limits: Limits = NO_LIMITS
     ) -> Lowered:
         """A placed model lowered for the chip, or for one that differs."""
         placed = partial(as_placed, graph, self.wishes)
-        return self._lowered(placed, {}, chip or self._setting, limits, advised=False)
+        return self._lowered(placed, {}, chip or self.setting, limits, advised=False)
 
     def _lowered(
         self,
@@ -192,7 +189,7 @@ class _Lowering:
         *,
         advised: bool,
     ) -> Lowered:
-        chip, prepared, request = setting or self._setting, self.prepared, self.prepared.request
+        chip, prepared, request = setting or self.setting, self.prepared, self.prepared.request
         wish, policies = request.lowering_order or None, prepared.plug_ins.policies
         lowerer = Lowerer(
             request.soc, prepared.backends, prepared.program, request.tuning, request.optimize, shared

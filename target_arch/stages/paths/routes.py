@@ -2,7 +2,7 @@
 once.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from heapq import heappop, heappush
 from itertools import count
 
@@ -34,7 +34,7 @@ class _Speed:
 
 
 @frozen
-class _Route:
+class Route:
     """A chain of paths, and the seconds that a copy takes over one after the other."""
 
     paths: tuple[CopyPath, ...]
@@ -58,7 +58,7 @@ class Routes:
         for source, target in self._direct:
             self._ends.setdefault(source, []).append(target)
         self._speeds: dict[CopyPath, _Speed] = {}
-        self._known: dict[tuple[str, int], dict[str, _Route]] = {}
+        self._known: dict[tuple[str, int], dict[str, Route]] = {}
         self._reached: dict[str, frozenset[str]] = {}
         self._hops: dict[tuple[str, str, int], tuple[CopyPath, float] | None] = {}
 
@@ -112,13 +112,21 @@ class Routes:
 
     def route(self, source: str, target: str, bytes: int) -> tuple[CopyPath, ...] | None:
         """The cheapest chain of paths; empty where source is target, None where no chain leads there."""
-        found = self._cheapest(source, target, bytes)
+        found = self.ways(source, bytes).get(target)
         return None if found is None else found.paths
 
     def route_seconds(self, source: str, target: str, bytes: int) -> float | None:
         """Time of the cheapest chain, hop after hop; None where there is none."""
-        found = self._cheapest(source, target, bytes)
+        found = self.ways(source, bytes).get(target)
         return None if found is None else found.seconds
+
+    def ways(self, source: str, bytes: int) -> Mapping[str, Route]:
+        """The cheapest chain to each memory that one leads to."""
+        key = (source, bytes)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self._from(source, bytes)
+        return known
 
     def leads(self, source: str, targets: Iterable[str]) -> bool:
         """Whether a chain of paths leads to one of the memories; whatever it takes."""
@@ -134,22 +142,17 @@ class Routes:
     def _timed(self, source: str, target: str, bytes: int) -> tuple[CopyPath, float] | None:
         """The cheapest direct path with its time."""
         key = (source, target, bytes)
-        if key not in self._hops:
+        try:
+            return self._hops[key]
+        except KeyError:
             paths = [(path, self.seconds(path, bytes)) for path in self.direct(source, target)]
-            self._hops[key] = min(paths, key=lambda hop: (hop[1], not hop[0].is_async), default=None)
-        return self._hops[key]
+            found = min(paths, key=lambda hop: (hop[1], not hop[0].is_async), default=None)
+            self._hops[key] = found
+            return found
 
-    def _cheapest(self, source: str, target: str, bytes: int) -> _Route | None:
-        key = (source, bytes)
-        if key not in self._known:
-            self._known[key] = self._from(source, bytes)
-        return self._known[key].get(target)
-
-    def _from(self, source: str, bytes: int) -> dict[str, _Route]:
-        """The cheapest chain to each memory that one leads to, by Dijkstra's algorithm; of equally cheap ones
-        the one that was found first.
-        """
-        nearest, found = {source: _Route((), 0.0)}, dict[str, _Route]()
+    def _from(self, source: str, bytes: int) -> dict[str, Route]:
+        """As `ways`, by Dijkstra's algorithm; of equally cheap chains the one that was found first."""
+        nearest, found = {source: Route((), 0.0)}, dict[str, Route]()
         waiting, turns = [(0.0, 0, source)], count(1)
         while waiting:
             so_far, _, memory = heappop(waiting)
@@ -160,7 +163,7 @@ class Routes:
             for target in self._ends.get(memory, ()) if rests else ():
                 hop, known = self._timed(memory, target, bytes), nearest.get(target)
                 if hop is not None and (known is None or so_far + hop[1] < known.seconds):
-                    nearest[target] = _Route((*way.paths, hop[0]), so_far + hop[1])
+                    nearest[target] = Route((*way.paths, hop[0]), so_far + hop[1])
                     heappush(waiting, (so_far + hop[1], next(turns), target))
         return found
 

@@ -66,24 +66,22 @@ class Traffic:
         return self._carried[key]
 
     def _cheapest(self, mask: int, bytes: int, to: MemoryAccess) -> TransferCost | None:
-        sources, options = self.names(mask), list[tuple[int, int, int]]()
+        ways = [self._routes.ways(source, bytes) for source in self.names(mask)]
+        options: list[tuple[int, int, int]] = []
         for number, memory in enumerate(to.reads):
             move = self._hop((memory,), to.local, bytes)
-            if move is None:
-                continue
-            for at, source in enumerate(sources):
-                way = self._route(source, memory, bytes)
-                if way is not None:
-                    options.append((way + move, number, at))
+            if move is not None:
+                routes = ((at, way[memory]) for at, way in enumerate(ways) if memory in way)
+                options += [(round(route.seconds * PICO) + move, number, at) for at, route in routes]
         if not options:
             return None
         time, number, at = min(options)
-        source, rests = sources[at], to.reads[number]
-        route = self._routes.route(source, rests, bytes) or ()
+        rests = to.reads[number]
+        paths = ways[at][rests].paths
         return TransferCost(
             time=time,
             rests=rests,
-            route=tuple((path, round(self._routes.seconds(path, bytes) * PICO)) for path in route),
+            route=tuple((path, round(self._routes.seconds(path, bytes) * PICO)) for path in paths),
             move=self._routes.nearest((rests,), to.local, bytes),
         )
 
@@ -102,10 +100,6 @@ class Traffic:
             known = [hop for hop in hops if hop is not None]
             self._left[key] = (min(known), self.mask(to.writes)) if known else None
         return self._left[key]
-
-    def _route(self, source: str, target: str, bytes: int) -> int | None:
-        seconds = self._routes.route_seconds(source, target, bytes)
-        return None if seconds is None else round(seconds * PICO)
 
     def _hop(self, sources: tuple[str, ...], targets: tuple[str, ...], bytes: int) -> int | None:
         """The move between a tensor's memory and the tiles; nothing where tensors are touched in place."""
