@@ -22,8 +22,12 @@ def model_pools(
     If there are several models, the part of each is padded to the alignment, so that any other may follow it;
     the part of a single model is as in its plan.
     """
-    known = sorted({buffer.arena for plan in plans.values() for buffer in plan.buffers})
-    pools = tuple(_pool(soc, arena, tuple(plans.values()), arenas) for arena in known)
+    known: dict[Arena, int] = {}
+    for buffer in (buffer for plan in plans.values() for buffer in plan.buffers):
+        known[buffer.arena] = max(buffer.alignment, known.get(buffer.arena, 0))
+    pools = tuple(
+        _pool(soc, arena, known[arena], tuple(plans.values()), arenas) for arena in sorted(known, key=str)
+    )
     if apart is not None:
         pools = tuple(_kept_apart(soc, pool, tuple(plans), apart) for pool in pools)
     return ModelPools(models=tuple(plans), arenas=arenas, pools=pools, apart=apart)
@@ -50,12 +54,12 @@ def _kept_apart(soc: SoC, pool: ModelPool, models: Sequence[str], apart: Pairs) 
     return evolve(pool, overlaid=True, offsets=tuple(offsets), bytes=max(ends))
 
 
-def _pool(soc: SoC, arena: Arena, plans: Sequence[MemoryPlan], arenas: Sharing) -> ModelPool:
+def _pool(soc: SoC, arena: Arena, alignment: int, plans: Sequence[MemoryPlan], arenas: Sharing) -> ModelPool:
+    """The pool of an arena whose buffers have this alignment at most."""
     memory = soc.memory(arena.memory)
     overlaid = arena.shareable and (arenas == Sharing.SHARED or memory.base is None)
     peaks = tuple(plan.peaks.get(arena, 0) for plan in plans)
-    least = 1 if arena.caller else ALIGNMENT
-    alignment = max((least, *(b.alignment for plan in plans for b in plan.buffers if b.arena == arena)))
+    alignment = max(1 if arena.caller else ALIGNMENT, alignment)
     sizes = [round_up(peak, alignment) for peak in peaks] if len(peaks) > 1 else list(peaks)
     apart = sum(sizes)
     return ModelPool(

@@ -7,7 +7,7 @@ has happened and it has settled what is over.
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from target_arch.plan.execution import Activity, ActivityKind
 from target_arch.plan.memory import Buffer
@@ -57,22 +57,24 @@ class _Run:
         if step.event is not None:
             where = step.event.timeline
             self._issued.setdefault(where, []).append((number, step))
-            self._note(_span(number, step, self._host, before, self.clock.now), ActivityKind.ORDER)
+            self._note(ActivityKind.ORDER, number, step, before, self.clock.now)
         self.spans.append(_span(number, step, where, start, stop))
         self.end = max(self.end, stop)
 
     def wait(self, number: int, step: Wait) -> None:
         before, value = self.clock.now, step.event.value
         settled = self.clock.wait(step.event)
-        self._note(_span(number, step, self._host, before, self.clock.now), ActivityKind.WAIT)
+        self._note(ActivityKind.WAIT, number, step, before, self.clock.now)
         issued = self._issued[step.event.timeline][value - len(settled) : value]
         for (other, work), (start, stop) in zip(issued, settled, strict=True):
-            self._note(_span(other, work, self._host, start, stop), ActivityKind.SETTLE)
+            self._note(ActivityKind.SETTLE, other, work, start, stop)
 
-    def _note(self, span: Activity, kind: ActivityKind) -> None:
+    def _note(
+        self, kind: ActivityKind, number: int, step: Copy | Dispatch | Wait, start: int, stop: int
+    ) -> None:
         """Remember a time of the host that is not for its own work, if it is any."""
-        if span.end > span.start:
-            self.waits.append(evolve(span, kind=kind))
+        if stop > start:
+            self.waits.append(_span(number, step, self._host, start, stop, kind))
 
 
 def step_times(steps: Sequence[Copy | Dispatch], buffers: Iterable[Buffer], times: Times) -> tuple[int, ...]:
@@ -92,9 +94,17 @@ def _takes(step: Copy | Dispatch, times: Times, memories: Mapping[str, str]) -> 
     return times.copy(source, target, step.engine or HOST_ENGINE, step.source.bytes)
 
 
-def _span(number: int, step: Copy | Dispatch | Wait, where: str, start: int, stop: int) -> Activity:
+def _span(
+    number: int,
+    step: Copy | Dispatch | Wait,
+    where: str,
+    start: int,
+    stop: int,
+    noted: ActivityKind | None = None,
+) -> Activity:
     kind, what = _named(step)
-    return Activity(step=number, kind=kind, what=what, where=where, start=start / PICO, end=stop / PICO)
+    begin, end = start / PICO, stop / PICO
+    return Activity(step=number, kind=noted or kind, what=what, where=where, start=begin, end=end)
 
 
 def _named(step: Copy | Dispatch | Wait) -> tuple[ActivityKind, str]:
