@@ -10,7 +10,7 @@ Tests: `tests/test_pipeline.py` and `tests/e2e`.
 
 from collections.abc import Sequence
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from target_arch.emit.bundle import emit_bundle
 from target_arch.emit.manifest import manifest
@@ -95,14 +95,14 @@ class PlannedModels:
 
 
 def plan_models(request: ModelsRequest, reuse: Reuse | None = None) -> PlannedModels:
-    """As `compile_models` without a bundle, for those who ask for numbers: same plans, checks and refusals,
-    which have no hint: that costs as much as several compilations.
+    """As `compile_models` without a bundle, for those who ask for numbers: same plans, checks and refusals.
+    These have no hint, which costs as much as several compilations, and runs no lower bounds.
 
     What does not depend on the chip is taken from `reuse`, and kept there.
     """
     name_of_bundle(request)
     require_alike(request)
-    prepared = tuple(prepare(each, reuse) for each in named_models(request))
+    prepared = tuple(evolve(prepare(each, reuse), bounds=False) for each in named_models(request))
     lowered = pack(prepared, request, advised=False)
     return PlannedModels(models=lowered, pools=checked_pools(prepared, lowered, request.arenas))
 

@@ -64,22 +64,27 @@ class PreparedModel:
     """By memory the bytes that other models need there in their turns, and that no constant may keep."""
     step_limit: StepLimit | None = None
     """The most that its steps may take in a workload."""
+    bounds: bool = True
+    """Whether its runs are told with their lower bounds."""
 
     @property
     def setting(self) -> Setting:
         """The SoC, the mode and the choices of its request, as stages take them."""
-        return evolve(setting_of(self.request, self.backends), held=self.held)
+        return evolve(setting_of(self.request, self.backends), held=self.held, bounds=self.bounds)
 
 
 def prepare(request: CompileRequest, reuse: Reuse | None = None) -> PreparedModel:
-    """The first part of `compile_model`: everything up to the imported model."""
-    reuse = reuse or Reuse()
+    """The first part of `compile_model`: everything up to the imported model. Plans of memory are kept where
+    there is something to `reuse`: one compilation has few twice.
+    """
+    plans, reuse = None if reuse is None else reuse.plans, reuse or Reuse()
     mode, plug_ins = memory_mode(request), plug_ins_of(request)
     partitioning_order(request)  # refuses names that the SoC does not have
     port = plug_ins.ports[request.port]
     require_machine(request.soc, port)
     require_constants(request, port)
-    request = evolve(request, planner=evolve(request.planner, algorithms=plug_ins.planners))
+    planner = evolve(request.planner, algorithms=plug_ins.planners, known=plans)
+    request = evolve(request, planner=planner)
     request.planner.check()
     backends = plug_ins.backends_for(request.soc)
     (model, program), shared = imported(request, backends, plug_ins, reuse)

@@ -16,13 +16,15 @@ from target_arch.backend.contract import Pattern
 from target_arch.pipeline.request import CompileRequest
 from target_arch.plan.goal import Goal
 from target_arch.plan.input_range import Ends
-from target_arch.plan.memory import IoOwner
+from target_arch.plan.memory import IoOwner, MemoryPlan
 from target_arch.plan.model import Model
 from target_arch.plan.tuning import Tuning
 from target_arch.relax.operators.program import RelaxProgram
 
 _SEARCHES = 200
 """How many results of searches are kept: a problem is some ten kilobytes."""
+_PLANS = 1_000
+"""How many plans of arenas are kept: those of a small model have some kilobytes."""
 
 Imported = tuple[Model, RelaxProgram]
 
@@ -99,6 +101,9 @@ class Reuse:
 
     searches: MutableMapping[object, Any] = field(factory=lambda: Recent(_SEARCHES))
     """Results of searches for a placement, by the whole of their problem."""
+
+    plans: MutableMapping[object, MemoryPlan] = field(factory=lambda: Recent(_PLANS))
+    """Memory plans of arenas, by their buffers and how they were planned."""
 
     def model(self, key: ModelKey, read: Callable[[], Imported]) -> Imported:
         """The imported model of that key, read now if it was not before."""

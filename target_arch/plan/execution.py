@@ -43,7 +43,8 @@ class Execution:
 
     `bound` holds for any order of the same steps: the longest way through them and the busiest instance or
     engine. `division_bound` holds for any division of the same operators over the instances that accept them
-    or slices of them, with copies for nothing: 0 where no costs are known. `busy` of the `instances` of the
+    or slices of them, with copies for nothing: 0 where no costs are known. Both are 0 where nobody asked for
+    bounds. `busy` of the `instances` of the
     chip compute at a time, on average over the run. `alone` is the makespan with one partition after the
     other, as they were placed; `undivided` that of the run before operators were divided, 0 where none is;
     `copied` that of the run which copies all constants, 0 where none is resident, and `filling` the time in

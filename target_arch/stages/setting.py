@@ -31,7 +31,7 @@ class Setting:
     plan, `io` says whose the bytes of model inputs and outputs are. `objective` is what placement makes
     least, `within` the seconds that a run may take with it; None without a limit. `resident` says whether
     constants may stay where they are copied to, `held` by memory the bytes that other models need there in
-    their turn.
+    their turn. `bounds` says whether simulated runs are told with their lower bounds.
     """
 
     soc: SoC = field(repr=False)
@@ -46,6 +46,7 @@ class Setting:
     within: float | None = None
     resident: Resident = Resident.NEVER
     held: Mapping[str, int] = field(factory=dict, repr=False)
+    bounds: bool = True
     regions: Mapping[str, Callable[[Model], Striping]] = field(factory=dict, repr=False)
     """By instance, the ways to run neighbours of a model as one call."""
 

@@ -1,6 +1,6 @@
 """Offsets for all buffers of all memories: buffers and capacities in, a memory plan out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from functools import partial
 from math import isfinite, lcm
 
@@ -40,12 +40,15 @@ def allocate(
     algorithms: Mapping[str, Algorithm] = ALGORITHMS,
     *,
     effort: Effort | None = None,
+    known: MutableMapping[object, MemoryPlan] | None = None,
 ) -> MemoryPlan:
     """Give every buffer an offset in its arena.
 
     `capacities` are bytes per memory; the arenas of a memory share those, constants, states and residents
     first. `effort` limits the search per arena, for an algorithm that takes one. A buffer without bytes gets
-    offset 0. A buffer reuses the place of another (`Buffer.over`) if that makes the plan lower.
+    offset 0. A buffer reuses the place of another (`Buffer.over`) if that makes the plan lower. Plans of
+    arenas are taken from `known`, and kept there, if it is given; but for those that an effort of seconds
+    makes.
 
     Raises DoesNotFitError for the first memory (by name) that overflows; PlanError for an unknown algorithm,
     an effort it does not take, and invalid buffers or capacities.
@@ -55,7 +58,11 @@ def allocate(
     arenas: dict[Arena, list[Buffer]] = {}
     for buffer in buffers:
         arenas.setdefault(buffer.arena, []).append(buffer)
-    parts = [_plan(arena, arenas[arena], algorithm, run) for arena in sorted(arenas)]
+    timed = effort is not None and effort.seconds is not None
+    plan_one = partial(_plan, name=algorithm, run=run)
+    if known is not None and not timed:
+        plan_one = partial(_kept, known, (algorithm, effort), plan_one)
+    parts = [plan_one(arena, arenas[arena]) for arena in sorted(arenas, key=str)]
     plan = _joined(buffers, parts)
     for memory in sorted({buffer.memory for buffer in buffers}):
         plan = _fitted(plan, memory, capacities[memory], arenas, algorithm)
@@ -109,6 +116,21 @@ def _check(buffers: Sequence[Buffer], capacities: Mapping[str, int]) -> None:
         raise PlanError(
             tuple(Diagnostic(rule=rule, place="memory plan", message=message) for rule, message in found)
         )
+
+
+def _kept(
+    known: MutableMapping[object, MemoryPlan],
+    asked: tuple[str, Effort | None],
+    plan_one: Callable[[Arena, Sequence[Buffer]], MemoryPlan],
+    arena: Arena,
+    buffers: Sequence[Buffer],
+) -> MemoryPlan:
+    """The plan of one arena, made now if it was not before: it depends on its buffers and what is `asked`."""
+    key = (asked, *buffers)
+    found = known.get(key)
+    if found is None:
+        found = known[key] = plan_one(arena, buffers)
+    return found
 
 
 def _plan(

@@ -121,18 +121,24 @@ def _run(work: PartialLowering, steps: StepOrder, times: Times) -> _Run:
 
 
 def _execution(work: PartialLowering, times: Times, found: _Run, alone: _Run, overlap: str) -> Execution:
-    channels = {dma.name: dma.channels for dma in work.soc.dmas}
+    bound, division = _bounds(work, times, found.steps) if work.setting.bounds else (0, 0)
     return Execution(
         makespan=found.makespan,
-        bound=order_bound(found.steps, times, channels) / PICO,
+        bound=bound / PICO,
         alone=alone.makespan,
         overlap=overlap,
-        division_bound=division_bound(work, found.steps, times) / PICO,
+        division_bound=division / PICO,
         busy=_busy(found),
         instances=len(work.soc.instances),
         spans=found.replayed.spans,
         waits=found.replayed.waits,
     )
+
+
+def _bounds(work: PartialLowering, times: Times, steps: StepOrder) -> tuple[int, int]:
+    """The picoseconds that no order of these steps goes below, and no division of their operators."""
+    channels = {dma.name: dma.channels for dma in work.soc.dmas}
+    return order_bound(steps, times, channels), division_bound(work, steps, times)
 
 
 def _busy(found: _Run) -> float:

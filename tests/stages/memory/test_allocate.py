@@ -5,7 +5,7 @@ from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from target_arch.backend.planner import Algorithm
+from target_arch.backend.planner import Algorithm, Effort
 from target_arch.plan.memory import Arena, Buffer, MemoryPlan
 from target_arch.stages.errors import DoesNotFitError, PlanError
 from target_arch.stages.memory.allocate import allocate
@@ -89,6 +89,23 @@ def test_every_algorithm_yields_valid_plans(rows: tuple[Buffer, ...], algorithm:
     assert is_valid(plan)
     assert all(plan.peaks[arena] >= plan.bounds[arena] for arena in plan.peaks)
     assert plan == allocate(rows, {"m": 10**6}, algorithm)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(buffers(), min_size=1, max_size=3))
+def test_kept_plans_are_those_that_are_made_anew(several: list[tuple[Buffer, ...]]) -> None:
+    known: dict[object, MemoryPlan] = {}
+    for rows in (*several, *several):
+        assert allocate(rows, {"m": 10**9}, known=known) == allocate(rows, {"m": 10**9})
+    arenas = {tuple(b for b in rows if b.arena == each.arena) for rows in several for each in rows}
+    assert len(known) == len(arenas)
+
+
+def test_a_plan_that_takes_seconds_is_not_kept() -> None:
+    known: dict[object, MemoryPlan] = {}
+    for effort, kept in ((Effort(seconds=0.01), 0), (Effort(nodes=100), 1), (Effort(nodes=200), 2)):
+        allocate(CHAINS["vww"], {"m": 10**9}, "search", effort=effort, known=known)
+        assert len(known) == kept
 
 
 def test_best_is_never_worse_than_any_order() -> None:
