@@ -25,6 +25,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -148,14 +149,28 @@ def explored(chips: Space, workers: int) -> tuple[Exploration, float]:
 
 
 def workers(count: int) -> None:
-    """The same front for every number of workers."""
-    chips, first = space("kws_int8", SIZES), None
-    for number in (1, 2, 4):
+    """The same front for every number of workers, and how much faster so many are. Beside it is the most that
+    the computer allows: what as many explorations of one worker each, at the same time, come to.
+    """
+    chips, cores = space("kws_int8", SIZES), len(os.sched_getaffinity(0))
+    first, alone = explored(chips, 1)
+    print(f"1 worker: {len(first.outcomes)} points in {alone:.1f} s", flush=True)
+    for number in (2, 4):
         made, seconds = explored(chips, number)
-        first = first or made
         same = made.outcomes == first.outcomes and made.front == first.front
-        said = "the same front" if same else "ANOTHER FRONT"
-        print(f"{number} workers: {len(made.outcomes)} points in {seconds:.1f} s, {said}")
+        able = min(number, cores)
+        said = f"{alone / seconds / able:.2f} of {able} times as fast"
+        most = f"{alone * number / _beside(chips, number) / able:.2f}"
+        front = "the same front" if same else "ANOTHER FRONT"
+        print(
+            f"{number} workers: {seconds:.1f} s, {said}; {most} without anything shared; {front}", flush=True
+        )
+
+
+def _beside(chips: Space, number: int) -> float:
+    """The seconds that so many explorations of one worker take at the same time, each of all points."""
+    with ThreadPoolExecutor(number) as threads:
+        return max(seconds for _, seconds in threads.map(lambda _: explored(chips, 1), range(number)))
 
 
 def samples(count: int) -> None:

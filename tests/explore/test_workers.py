@@ -35,6 +35,17 @@ def test_workers_that_are_killed_lose_no_point() -> None:
     assert search.computed == len(expected)
 
 
+@pytest.mark.slow
+def test_a_worker_comes_without_pytorch() -> None:
+    """Which takes as long as everything else that it imports."""
+    with LocalWorkers[str](1) as workers:
+        workers.check(point_task(SPACE, next(iter(SPACE.points()))))
+        (worker,) = workers.processes
+        mapped = Path(f"/proc/{worker}/maps").read_text()
+    assert "libtvm" in mapped
+    assert "libtorch" not in mapped
+
+
 KILLED = "tests.explore.killed_worker"
 ANY: Any = PointOutcome(status=Status.REFUSED, reason="any")
 """A task that a worker of this program answers with itself."""

@@ -18,7 +18,7 @@ print(os.environ == variables, tvm_ffi.registry.list_global_func_names.__module_
 
 ROOMS = """
 import sys
-import target_arch.run, target_arch.stages, target_arch.emit
+import target_arch.run, target_arch.stages, target_arch.emit, target_arch.explore.worker
 print("tvm" in sys.modules, "torch" in sys.modules)
 """
 
