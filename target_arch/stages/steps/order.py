@@ -90,14 +90,16 @@ class _Orderer:
             names = tuple(dict.fromkeys(item.names()))
             self._begin(number, item, [name for name in names if name not in self._first])
             if isinstance(item, Transfer):
-                self._copy(item)
+                self._copy(item, names)
             else:
-                self._dispatch(item)
+                self._dispatch(item, names)
             self._end(name for name in names if self._program.liveness.uses[name][1] == number)
         self._wait(self._flight.everything())
         return StepOrder(
             steps=tuple(self._steps),
-            buffers=tuple(self._buffer(slot) for slot in self._program.buffers.values() if self._used(slot)),
+            buffers=tuple(
+                [self._buffer(slot) for slot in self._program.buffers.values() if self._used(slot)]
+            ),
             inputs=self._program.inputs,
             outputs=self._program.outputs,
             states=self._program.states,
@@ -105,10 +107,10 @@ class _Orderer:
 
     def _begin(self, number: int, item: Item, new: list[str]) -> None:
         """Wait until the new buffers of an item may begin."""
-        for name in (*self._dead.reused(number, item, new), *self._replaced(new)):
+        for name in (*self._dead.reused(number, item, new), *self._replaced(new)) if new else ():
             self._wait(self._flight.touching(name))
         self._wait(self._dead.before(item, new))
-        if self._free is not None:
+        if self._free is not None and new:
             self._free.begin(number, item, new, self._wait)
 
     def _replaced(self, new: Iterable[str]) -> Iterator[str]:
@@ -123,7 +125,7 @@ class _Orderer:
         if self._free is not None:
             self._free.end(last)
 
-    def _copy(self, transfer: Transfer) -> None:
+    def _copy(self, transfer: Transfer, names: tuple[str, ...]) -> None:
         path = transfer.path
         timeline: str | None = None
         for source, target in transfer.pieces:
@@ -133,9 +135,10 @@ class _Orderer:
                 timeline = self._channel(path.engine, needed)
             event = self._start(timeline, needed)
             step = _copy(transfer, source, target, event)
+            self._touch(names, event)
             self._issue(step, event, accesses, self._times.transfer(path, source.bytes))
 
-    def _dispatch(self, run: Run) -> None:
+    def _dispatch(self, run: Run, names: tuple[str, ...]) -> None:
         accesses = tuple(
             ByteAccess(
                 part=operand.touched(self._program.buffers[operand.of].bytes), write=operand.access.writes
@@ -154,6 +157,7 @@ class _Orderer:
             event=event,
         )
         self._in_place(run, event)
+        self._touch(names, event)
         self._issue(step, event, accesses, self._times.run(run.partition, run.operator))
 
     def _in_place(self, run: Run, event: Event | None) -> None:
@@ -168,24 +172,27 @@ class _Orderer:
 
     def _start(self, timeline: str | None, needed: Mapping[str, int]) -> Event | None:
         """Wait for the steps that this one must not overtake. Returns the event it will have."""
-        self._wait({other: value for other, value in needed.items() if other != timeline})
+        if needed:
+            self._wait({other: value for other, value in needed.items() if other != timeline})
         return None if timeline is None else self._flight.next_event(timeline)
+
+    def _touch(self, names: tuple[str, ...], event: Event | None) -> None:
+        """Note that the next step touches these buffers, until its event."""
+        number = len(self._steps)
+        for name in names:
+            self._first.setdefault(name, number)
+            self._last[name] = self._final[name] = number
+        if event is not None:
+            self._open.setdefault(event.timeline, deque()).append((event.value, names))
 
     def _issue(self, step: Step, event: Event | None, accesses: tuple[ByteAccess, ...], takes: int) -> None:
         self._clock.issue(event, takes)
-        names = tuple(dict.fromkeys(access.part.of for access in accesses))
-        for name in names:
-            self._first.setdefault(name, len(self._steps))
-            self._last[name] = self._final[name] = len(self._steps)
         self._steps.append(step)
         if event is not None:
             self._flight.issue(event, accesses)
-            self._open.setdefault(event.timeline, deque()).append((event.value, names))
 
     def _wait(self, needed: Mapping[str, int]) -> None:
-        if not needed:
-            return
-        for timeline in sorted(needed, key=self._ranks.__getitem__):
+        for timeline in sorted(needed, key=self._ranks.__getitem__) if needed else ():
             event = Event(timeline=timeline, value=needed[timeline])
             number = self._wait_step(event)
             flying = self._open.get(timeline, deque())
@@ -228,21 +235,23 @@ class _Orderer:
         return slot.kind in _ALWAYS or known
 
     def _buffer(self, slot: Slot) -> Buffer:
-        end = max(len(self._steps) - 1, 0)
-        first = 0 if slot.kind in _FROM_THE_START else self._first.get(slot.name, 0)
-        staying = slot.kind in (BufferKind.CONSTANT, BufferKind.RESIDENT)
-        kept = staying or slot.name in self._program.kept
-        last = max(self._last.get(slot.name, 0), self._followed.get(slot.name, 0))
+        name = slot.name
+        first = 0 if slot.kind in _FROM_THE_START else self._first.get(name, 0)
+        if slot.kind in (BufferKind.CONSTANT, BufferKind.RESIDENT) or name in self._program.kept:
+            last = max(len(self._steps) - 1, 0)
+        else:
+            last = max(self._last.get(name, 0), self._followed.get(name, 0))
+        over = self._over.get(name)
         return Buffer(
-            name=slot.name,
+            name=name,
             kind=slot.kind,
             memory=slot.memory,
             bytes=slot.bytes,
             alignment=slot.alignment,
             first=first,
-            last=end if kept else last,
+            last=last,
             tensor=slot.tensor,
-            over=tuple(name for name in self._over.get(slot.name, ()) if self._may_take(slot, name)),
+            over=tuple([other for other in over if self._may_take(slot, other)]) if over else (),
             aliases=slot.aliases,
             replaces=slot.replaces,
             caller=slot.caller,
