@@ -65,7 +65,7 @@ class PreparedModel:
     step_limit: StepLimit | None = None
     """The most that its steps may take in a workload."""
     bounds: bool = True
-    """Whether its runs are told with their lower bounds."""
+    """Whether lower bounds of its runs are computed."""
 
     @property
     def setting(self) -> Setting:

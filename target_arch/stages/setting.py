@@ -31,7 +31,7 @@ class Setting:
     plan, `io` says whose the bytes of model inputs and outputs are. `objective` is what placement makes
     least, `within` the seconds that a run may take with it; None without a limit. `resident` says whether
     constants may stay where they are copied to, `held` by memory the bytes that other models need there in
-    their turn. `bounds` says whether simulated runs are told with their lower bounds.
+    their turn. `bounds` says whether lower bounds of simulated runs are computed.
     """
 
     soc: SoC = field(repr=False)
