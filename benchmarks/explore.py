@@ -24,7 +24,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -139,38 +139,40 @@ def rate(count: int) -> None:
         print(f"{name}: {(len(points) - 1) / taken:.1f} points per second, {len(points) - 1} points")
 
 
-def explored(chips: Space, workers: int) -> tuple[Exploration, float]:
-    """The whole space, and the seconds that it took, start of the workers included."""
+def explored(chips: Space, points: Sequence[Point], workers: int) -> tuple[Exploration, float]:
+    """These points, and the seconds that they took, start of the workers included."""
     before = time.perf_counter()
     program = program_digest(())
     with LocalWorkers[str](workers) as processes:
-        made = SpaceSearch(chips, processes, program).whole()
-    return made, time.perf_counter() - before
+        search = SpaceSearch(chips, processes, program)
+        search.evaluate(points)
+    return search.exploration(), time.perf_counter() - before
 
 
 def workers(count: int) -> None:
     """The same front for every number of workers, and how much faster so many are. Beside it is the most that
     the computer allows: what as many explorations of one worker each, at the same time, come to.
     """
-    chips, cores = space("kws_int8", SIZES), len(os.sched_getaffinity(0))
-    first, alone = explored(chips, 1)
-    print(f"1 worker: {len(first.outcomes)} points in {alone:.1f} s", flush=True)
+    chips, cores = space("kws_int8", EDGE), len(os.sched_getaffinity(0))
+    points = random.Random(0).sample(list(chips.points()), min(count, chips.size))
+    first, alone = explored(chips, points, 1)
+    print(f"1 worker: {len(points)} points in {alone:.1f} s", flush=True)
     for number in (2, 4):
-        made, seconds = explored(chips, number)
+        made, seconds = explored(chips, points, number)
         same = made.outcomes == first.outcomes and made.front == first.front
         able = min(number, cores)
         said = f"{alone / seconds / able:.2f} of {able} times as fast"
-        most = f"{alone * number / _beside(chips, number) / able:.2f}"
+        most = f"{alone * number / _beside(chips, points, number) / able:.2f}"
         front = "the same front" if same else "ANOTHER FRONT"
         print(
             f"{number} workers: {seconds:.1f} s, {said}; {most} without anything shared; {front}", flush=True
         )
 
 
-def _beside(chips: Space, number: int) -> float:
+def _beside(chips: Space, points: Sequence[Point], number: int) -> float:
     """The seconds that so many explorations of one worker take at the same time, each of all points."""
     with ThreadPoolExecutor(number) as threads:
-        return max(seconds for _, seconds in threads.map(lambda _: explored(chips, 1), range(number)))
+        return max(threads.map(lambda _: explored(chips, points, 1)[1], range(number)))
 
 
 def samples(count: int) -> None:
@@ -394,7 +396,7 @@ PARTS: Mapping[str, Callable[[int], None]] = {
     "killed": killed,
     "many": many,
 }
-SIZE: Mapping[str, int] = {"tiny": 5120, "memory": 10_000, "killed": 200, "many": 4000}
+SIZE: Mapping[str, int] = {"workers": 384, "tiny": 5120, "memory": 10_000, "killed": 200, "many": 4000}
 
 
 def main() -> int:
