@@ -126,6 +126,7 @@ OPEN = {
     "LoweringRequest.kept": "the store of a backend, which outlives requests",
     "LoweringRequest.shared": "the store of a backend, which outlives compilations",
     "PlacementTask.shared": "the store that its questions get",
+    "Planner.known": "the store of plans, which outlives compilations",
     "PreparedModel.shared": "the store that its lowering requests get",
     "Question.shared": "the store of a backend, which outlives compilations",
 }

@@ -12,7 +12,7 @@ none fits, the model is refused, and the error names the cheapest changes found 
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 
-from attrs import evolve, field, frozen
+from attrs import define, evolve, field
 
 from target_arch.diagnostics import DiagnosticError
 from target_arch.plan.kernels import Kernel
@@ -76,7 +76,7 @@ def lower_in_order(
     raise remedy(found.nearest, setting.soc, found.rules, climbs.fits) if advised else found.nearest
 
 
-@frozen(kw_only=True, eq=False)
+@define(kw_only=True, eq=False)
 class _Climbs:
     """The climbs of one model, which share their kernels."""
 
