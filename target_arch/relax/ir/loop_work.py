@@ -11,9 +11,12 @@ import tvm_ffi
 from attrs import frozen
 from tvm import ir, s_tir, sym, tirx
 from tvm.ir.prim.expr import BinaryOpExpr, CmpExpr, LogicalExpr
+from tvm.script.ir_builder import tirx as ib
 
 _REAL, _FUNCTION = 2, 60
 """Operations that one of floats counts as, and a call of a function of floats, as of `exp`."""
+_UNKNOWN = 2**31 - 1
+"""The longest extent of a loop of which nothing else is known."""
 TURNS = "turns"
 """The attribute of a statement whose one loop turns so often on average, which its extent does not say."""
 _OPERATION = (BinaryOpExpr, CmpExpr, LogicalExpr, tirx.Not, tirx.Select, ir.TensorLoad)
@@ -30,8 +33,9 @@ class LoopWork:
 
 
 def loop_work(function: Any) -> LoopWork:
-    """The work of one call. A loop that ends on a condition counts as one turn, one whose extent depends on
-    another loop as its longest; one inside of an attribute `TURNS` as that says.
+    """The work of one call. A loop that ends on a condition or at a number that is in memory counts as one
+    turn, one whose extent depends on another loop as its longest; one inside of an attribute `TURNS` as that
+    says.
     """
     products = operations = 0.0
     for turns, store in _stores(function.body, 1, sym.Analyzer()):
@@ -40,6 +44,11 @@ def loop_work(function: Any) -> LoopWork:
         else:
             operations += turns * (1 + _operations(store.value))
     return LoopWork(products=round(products), operations=round(operations))
+
+
+def turning(turns: float) -> Any:
+    """The statement around a loop that turns so often on average."""
+    return ib.attr(tirx.const(0, "int32"), TURNS, tirx.const(turns, "float32"))
 
 
 def _stores(statement: Any, turns: float, analyzer: Any) -> Iterator[tuple[float, Any]]:
@@ -53,7 +62,8 @@ def _stores(statement: Any, turns: float, analyzer: Any) -> Iterator[tuple[float
         case tirx.For():
             analyzer.bind(statement.loop_var, ir.Range.from_min_extent(statement.min, statement.extent))
             longest = int(analyzer.const_int_bound(statement.extent).max_value)
-            yield from _stores(statement.body, turns * max(longest, 0), analyzer)
+            known = 1 if longest >= _UNKNOWN else max(longest, 0)
+            yield from _stores(statement.body, turns * known, analyzer)
         case tirx.SeqStmt():
             for one in statement.seq:
                 yield from _stores(one, turns, analyzer)

@@ -10,7 +10,7 @@ import numpy as np
 from tvm import tirx
 from tvm.script.ir_builder import tirx as ib
 
-from target_arch.relax.ir.loop_work import TURNS
+from target_arch.relax.ir.loop_work import turning
 from target_arch.relax.onnx_operators.node import Converter, Node, converter
 from target_arch.relax.site import local
 
@@ -50,13 +50,13 @@ def _forest(node: Node) -> Any:
                 ib.buffer_store(out, tirx.const(_START[aggregate], _FLOAT), [row, target])
             with ib.serial(0, trees) as tree:
                 ib.buffer_store(here, roots[tree].astype("int32"), [0])
-                with _turning(depth), ib.While(here[0] < inner):
+                with turning(depth), ib.While(here[0] < inner):
                     value = x[row, features[here[0]].astype("int32")]
                     sides = (yes[here[0]].astype("int32"), no[here[0]].astype("int32"))
                     ib.buffer_store(here, tirx.Select(goes(value), *sides), [0])
                 ib.buffer_store(here, here[0] - inner, [0])
                 first = firsts[here[0]].astype("int32")
-                with _turning(entries), ib.serial(0, firsts[here[0] + 1].astype("int32") - first) as entry:
+                with turning(entries), ib.serial(0, firsts[here[0] + 1].astype("int32") - first) as entry:
                     at = [row, places[first + entry].astype("int32")]
                     ib.buffer_store(out, _joined(aggregate, out[at], weights[first + entry]), at)
             if aggregate == "AVERAGE":
@@ -83,11 +83,6 @@ def _averages(*tables: Any) -> tuple[float, float]:
         depth += 2 * float(np.sum(halves))
         places, chances = np.concatenate((yes[nodes], no[nodes])), np.concatenate((halves, halves))
     return depth, entries
-
-
-def _turning(turns: float) -> Any:
-    """The statement around a loop that turns so often on average."""
-    return ib.attr(tirx.const(0, "int32"), TURNS, tirx.const(turns, _FLOAT))
 
 
 _START = {"SUM": 0.0, "AVERAGE": 0.0, "MIN": float("inf"), "MAX": float("-inf")}

@@ -6,7 +6,7 @@ import pytest
 from tvm import relax, te, tirx
 from tvm.script.ir_builder import tirx as ib
 
-from target_arch.relax.ir.loop_work import TURNS, LoopWork, loop_work
+from target_arch.relax.ir.loop_work import LoopWork, loop_work, turning
 from target_arch.relax.onnx_operators.forests import _averages
 from target_arch.relax.site import local
 from target_arch.relax.te.loops import written
@@ -65,6 +65,17 @@ def test_a_loop_with_a_moving_end_counts_as_its_longest() -> None:
     assert loop_work(made) == LoopWork(products=0, operations=16 * 2)
 
 
+def stored(out: Any, x: Any) -> None:
+    with ib.serial(0, 4) as i, ib.serial(0, x[i]) as j:
+        ib.buffer_store(out, x[j], [i])
+
+
+def test_a_loop_whose_end_is_in_memory_counts_once() -> None:
+    """RoiAlign without a sampling ratio was said to take 13 million years."""
+    made = function((4,), "int32", stored, ((4,), "int32"))
+    assert loop_work(made) == LoopWork(products=0, operations=4 * 2)
+
+
 def test_a_definition_in_te_is_counted_as_loops_are() -> None:
     builder = relax.BlockBuilder()
     x, w = (relax.Var(name, relax.TensorType((3, 5), "int32")) for name in "xw")
@@ -82,7 +93,7 @@ def walked(out: Any, x: Any) -> None:
     with ib.serial(0, 4) as i:
         at = local("at", (1,), "int32")
         ib.buffer_store(at, tirx.const(0, "int32"), [0])
-        with ib.attr(tirx.const(0, "int32"), TURNS, tirx.const(2.5, "float32")), ib.While(at[0] < 9):
+        with turning(2.5), ib.While(at[0] < 9):
             ib.buffer_store(at, at[0] + 1, [0])
         ib.buffer_store(out, at[0], [i])
 

@@ -7,6 +7,7 @@ from typing import Any
 from tvm import te, tirx
 from tvm.script.ir_builder import tirx as ib
 
+from target_arch.relax.ir.loop_work import turning
 from target_arch.relax.onnx_operators.node import Converter, Node, converter
 from target_arch.relax.site import NotConverted, local
 
@@ -29,6 +30,8 @@ def _roi_align(node: Node) -> Any:
     ratio, scale = node.integer("sampling_ratio", 0), float(node.attributes.get("spatial_scale", 1.0))
     offset = 0.5 if half == "half_pixel" else 0.0
     rois = node.shape(1)[0]
+    # What no sampling ratio says depends on the region: it counts as one as large as the image.
+    turns = (ratio, ratio) if ratio > 0 else (-(-high // rows), -(-wide // columns))
 
     def body(out: Any, x: Any, boxes: Any, images: Any) -> None:
         box, grid = local("box", (4,), _FLOAT), local("grid", (2,), "int32")
@@ -40,7 +43,8 @@ def _roi_align(node: Node) -> Any:
                 sampled = tirx.ceil(size).astype("int32") if ratio <= 0 else tirx.IntImm("int32", ratio)
                 ib.buffer_store(grid, sampled, [axis])
             ib.buffer_store(total, _number(0.0), [0])
-            with ib.serial(0, grid[0]) as a, ib.serial(0, grid[1]) as b:
+            down, across = (ib.serial(0, grid[axis]) for axis in (0, 1))
+            with turning(turns[0]), down as a, turning(turns[1]), across as b:
                 for axis, cell, step, count in ((0, i, a, rows), (1, j, b, columns)):
                     size = box[2 + axis] / _number(count)
                     fine = (step.astype(_FLOAT) + _number(0.5)) * size / grid[axis].astype(_FLOAT)

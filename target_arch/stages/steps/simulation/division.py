@@ -50,7 +50,7 @@ def divided(operators: Sequence[Mapping[str, int]]) -> int:
     kinds, counts = [*alike], np.array([*alike.values()], dtype=float)
     if not kinds:
         return 0
-    rates = np.array([[np.inf if cost is None else cost for cost in kind] for kind in kinds])
+    rates = np.array([[np.inf if cost is None else cost for cost in kind] for kind in kinds], dtype=float)
     shares = _weights(rates / counts[:, None]) / counts
     weights = [round(share / max(shares) * _WHOLE) for share in shares.tolist()]
     least: Iterator[int] = (

@@ -70,6 +70,7 @@ def test_a_linear_program_finds_a_division_at_the_bound(operators: Costs) -> Non
 def test_equal_instances_share_alike_and_unequal_ones_by_their_speed() -> None:
     assert divided([]) == 0
     assert divided([{"host": 700}]) == 700
+    assert divided([{"host": 2**70}]) == 2**70
     assert divided([{"a": 900, "b": 900, "c": 900}]) == 300
     assert divided([{"engine": 100, "host": 1000}, {"host": 500}]) == 500
     micro = 10**6
