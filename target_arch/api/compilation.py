@@ -132,7 +132,7 @@ class Compilation:
     def write(self, directory: str | Path) -> Bundle:
         """Write the bundle into a folder. Raises as `run.write_bundle` does."""
         write_bundle(self._made.bundle, Path(directory))
-        return self.bundle(directory)
+        return self._bundle(directory)
 
     @typed_arguments
     def bundle(self, directory: str | Path) -> Bundle:
@@ -140,6 +140,9 @@ class Compilation:
         operators. DiagnosticError where there is another.
         """
         require_same(Path(directory), self.files)
+        return self._bundle(directory)
+
+    def _bundle(self, directory: str | Path) -> Bundle:
         planned = self.models[0].stages if self.watchable and len(self.models) == 1 else None
         return Bundle(directory=directory, planned=planned)
 

@@ -17,7 +17,7 @@ from target_arch.emit.build.machine import (
     require_machine,
 )
 from target_arch.emit.build.runtime_files import runtime_files
-from target_arch.emit.digests import MANIFEST, manifest_text, with_files
+from target_arch.emit.digests import MANIFEST, sealed_text, with_files
 from target_arch.emit.model.arenas import EmittedArena, arenas, constants_of, placed
 from target_arch.emit.model.constants import constants_source
 from target_arch.emit.model.deadline import deadline_source, has_deadlines
@@ -138,7 +138,7 @@ def _finished(
     files |= {path: one.content for path, one in made.items()}
     files |= {path: text.encode("utf-8") for path, text in supply(inputs, files).items()}
     described = evolve(manifest, weights=weights_entry(inputs, tuple(made.values())))
-    files[MANIFEST] = manifest_text(with_files(to_json(described), files)).encode("utf-8")
+    files[MANIFEST] = sealed_text(with_files(to_json(described), files)).encode("utf-8")
     return BundleFiles(name=inputs.stem, files={path: files[path] for path in sorted(files)})
 
 

@@ -5,9 +5,12 @@ Tests: `tests/relax/test_tvm_import.py`.
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import LazyLoader
 from types import ModuleType
 from typing import Any
 
@@ -15,6 +18,9 @@ _UNNEEDED = ("torch", "tvm.runtime.disco")
 """PyTorch takes three times as long as TVM; only the reader of `.pt2` files needs it, and imports it itself.
 TVM's distributed runtime is not part of the wheel: TVM finds out by an exception of native code, whose trace
 through all symbols takes a fifth of the import."""
+_LATE = ("tvm.s_tir.dlight", "tvm.s_tir.meta_schedule")
+"""Schedules for GPUs, and the search for schedules: a fifth of the import. They are loaded where somebody
+asks them for something."""
 _AUTOLOAD = "TVM_DEVICE_BACKEND_AUTOLOAD"
 """The variable by which TVM leaves out what it has in Python for devices, a third of the import;
 `relax/c/cuda.py` loads its part."""
@@ -24,7 +30,7 @@ def import_tvm() -> None:
     """Import TVM, but not the modules it can do without; one that is imported already stays as it is."""
     if "tvm" in sys.modules:
         return
-    with _hidden(), _without_devices(), _functions_listed_once():
+    with _hidden(), _late(), _without_devices(), _functions_listed_once():
         import_module("tvm")
 
 
@@ -39,6 +45,29 @@ def _hidden() -> Iterator[None]:
     finally:
         for name in hidden:
             del modules[name]
+
+
+class _LateFinder(MetaPathFinder):
+    """Finds modules that are loaded at the first look at what is in them."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        spec = PathFinder.find_spec(fullname, path, target) if fullname in _LATE else None
+        if spec is not None and spec.loader is not None:
+            spec.loader = LazyLoader(spec.loader)
+        return spec
+
+
+@contextmanager
+def _late() -> Iterator[None]:
+    """An import of a late module does not load it yet."""
+    finder = _LateFinder()
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)
 
 
 @contextmanager

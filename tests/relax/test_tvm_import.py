@@ -1,4 +1,6 @@
-"""TVM is imported without PyTorch, which the reader of `.pt2` files imports itself, and without devices."""
+"""TVM is imported without PyTorch, which the reader of `.pt2` files imports itself, without devices, and
+without what is searched for schedules until it is asked for.
+"""
 
 import subprocess
 import sys
@@ -16,6 +18,18 @@ print(os.environ == variables, tvm_ffi.registry.list_global_func_names.__module_
 """
 
 
+LATE = """
+import sys
+from target_arch.relax.tvm_import import import_tvm
+import_tvm()
+from tvm.s_tir import meta_schedule
+print("tvm.s_tir.meta_schedule.database" in sys.modules)
+print(meta_schedule.Database.current(), "tvm.s_tir.meta_schedule.database" in sys.modules)
+import tvm.s_tir.dlight.gpu
+print(tvm.s_tir.dlight.gpu.Matmul.__name__, len(sys.meta_path) == len(set(map(id, sys.meta_path))))
+"""
+
+
 ROOMS = """
 import sys
 import target_arch.run, target_arch.stages, target_arch.emit, target_arch.explore.worker
@@ -29,6 +43,10 @@ def printed(script: str) -> str:
 
 def test_tvm_comes_alone_and_leaves_nothing_changed() -> None:
     assert printed(SCRIPT) == "True False False False\nTrue tvm_ffi.registry\n"
+
+
+def test_what_tvm_is_seldom_asked_for_is_loaded_where_it_is() -> None:
+    assert printed(LATE) == "False\nNone True\nMatmul True\n"
 
 
 def test_rooms_beside_relax_come_without_both() -> None:

@@ -34,8 +34,8 @@ def with_four_bits(pieces: Iterable[Piece], request: LoweringRequest) -> Iterato
 
 
 def _packed(piece: Piece, request: LoweringRequest) -> Piece:
-    known = {**request.model.tensors, **{tensor.name: tensor for tensor in piece.constants}}
-    changes = [_Widened.of(call, known, piece, request) for call in piece.calls]
+    own = {tensor.name: tensor for tensor in piece.constants}
+    changes = [_Widened.of(call, own, piece, request) for call in piece.calls]
     narrow = {name for each in changes for name in each.replaced}
     if not narrow:
         return piece
@@ -62,17 +62,16 @@ class _Widened:
     buffers: tuple[LocalBuffer, ...] = ()
 
     @classmethod
-    def of(
-        cls, call: Call, known: Mapping[str, Tensor], piece: Piece, request: LoweringRequest
-    ) -> "_Widened":
-        """The call of a piece; alone where no memory has room."""
+    def of(cls, call: Call, own: Mapping[str, Tensor], piece: Piece, request: LoweringRequest) -> "_Widened":
+        """The call of a piece, whose `own` constants are not the model's; alone where no memory has room."""
         whole = [each.of for each in call.operands if each.bytes is None and not each.offset]
-        narrow = [known[name] for name in dict.fromkeys(whole) if name in known and in_four_bits(known[name])]
+        read = (own.get(name) or request.model.tensors.get(name) for name in dict.fromkeys(whole))
+        narrow = [tensor for tensor in read if tensor is not None and in_four_bits(tensor)]
         groups = [-(-tensor.bytes // _GROUP) for tensor in narrow]
         touched = {each.of for each in call.operands}
-        own = sum(buffer.bytes for buffer in piece.buffers if buffer.name in touched)
+        beside = sum(buffer.bytes for buffer in piece.buffers if buffer.name in touched)
         try:
-            memory = scratch_memory(call.operator, request, own + sum(groups) * _GROUP) if narrow else ""
+            memory = scratch_memory(call.operator, request, beside + sum(groups) * _GROUP) if narrow else ""
         except DoesNotFit:
             narrow = []
         if not narrow:

@@ -7,7 +7,7 @@ is generated: version of the tool, hash of the model as it was read, hash of the
 
 import hashlib
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 
 from target_arch.emit.build.build_files import MAINS
@@ -60,7 +60,8 @@ def licence_of(path: str) -> str:
 
 def supply(inputs: EmitInputs, contents: Mapping[str, bytes]) -> dict[str, str]:
     """Path and text of the bill of materials, of all files that it is given, and of the trace."""
-    return {SBOM: _json(_sbom(inputs, contents)), TRACE: _json(_trace(inputs))}
+    models = {member.name: model_hash(member) for member in inputs.members}
+    return {SBOM: _json(_sbom(inputs, contents, models)), TRACE: _json(_trace(inputs, models))}
 
 
 def model_hash(member: Member) -> str:
@@ -95,7 +96,10 @@ def tool_version() -> str:
         return "unknown"
 
 
-def _sbom(inputs: EmitInputs, contents: Mapping[str, bytes]) -> Mapping[str, object]:
+def _sbom(
+    inputs: EmitInputs, contents: Mapping[str, bytes], models: Mapping[str, str]
+) -> Mapping[str, object]:
+    """The bill of materials; `models` are the hashes of models by name."""
     tool = {
         "type": "application",
         "name": "target-arch",
@@ -103,10 +107,10 @@ def _sbom(inputs: EmitInputs, contents: Mapping[str, bytes]) -> Mapping[str, obj
         **_licensed(RUNTIME_LICENCE),
     }
     runtime = {"type": "library", "name": "target-arch runtime", "version": tool_version()}
-    models = [
-        {"type": "machine-learning-model", "bom-ref": f"model:{member.name}", "name": member.name}
-        | {"hashes": [_sha256(model_hash(member))]}
-        for member in inputs.members
+    networks = [
+        {"type": "machine-learning-model", "bom-ref": f"model:{name}", "name": name}
+        | {"hashes": [_sha256(value)]}
+        for name, value in models.items()
     ]
     soc = {"type": "data", "bom-ref": f"soc:{inputs.soc.name}", "name": inputs.soc.name}
     carried = [
@@ -115,7 +119,7 @@ def _sbom(inputs: EmitInputs, contents: Mapping[str, bytes]) -> Mapping[str, obj
         for each in libraries(inputs.kernels)
     ]
     origin = {
-        "target_arch:model_sha256": ",".join(model_hash(member) for member in inputs.members),
+        "target_arch:model_sha256": ",".join(models.values()),
         "target_arch:soc_sha256": soc_hash(inputs),
         "target_arch:tool_version": tool_version(),
     }
@@ -135,7 +139,7 @@ def _sbom(inputs: EmitInputs, contents: Mapping[str, bytes]) -> Mapping[str, obj
             runtime
             | {"bom-ref": "runtime", "components": _files(contents, parts), **_licensed(RUNTIME_LICENCE)},
             *carried,
-            *models,
+            *networks,
             soc | {"hashes": [_sha256(soc_hash(inputs))]},
             *(_file(path, contents[path]) for path in sorted(generated)),
         ],
@@ -158,13 +162,13 @@ def _file(path: str, content: bytes) -> Mapping[str, object]:
     return {"type": "file", "bom-ref": f"file:{path}", "name": path, "hashes": [_sha256(digest(content))]}
 
 
-def _trace(inputs: EmitInputs) -> Mapping[str, object]:
+def _trace(inputs: EmitInputs, models: Mapping[str, str]) -> Mapping[str, object]:
     return {
         "origin": {"tool": f"target-arch {tool_version()}", "soc_sha256": soc_hash(inputs)},
         "models": [
             {
                 "name": member.name,
-                "sha256": model_hash(member),
+                "sha256": models[member.name],
                 "operators": _operators(inputs, member),
                 "test": None
                 if member.self_test is None
@@ -181,11 +185,9 @@ def _operators(inputs: EmitInputs, member: Member) -> Sequence[Mapping[str, obje
     for partition in member.lowered.graph.partitions:
         arch = inputs.soc.instance(partition.instance).arch.name
         driver = inputs.backends[arch].runtime.driver
-        dispatches = _dispatches(member, partition.id)
-        ids = {operator.id for operator in partition.operators}
+        own = _own(_dispatches(member, partition.id), [operator.id for operator in partition.operators])
         for operator in partition.operators:
-            own = _own(dispatches, operator.id, ids)
-            names = dict.fromkeys(step.function for step in own.values())
+            names = dict.fromkeys(step.function for step in own[operator.id].values())
             found.append(
                 {
                     "operator": operator.id,
@@ -193,7 +195,7 @@ def _operators(inputs: EmitInputs, member: Member) -> Sequence[Mapping[str, obje
                     "instance": partition.instance,
                     "source": f"commands of {driver}" if driver else f"src/{inputs.stem}_{arch}_kernels.c",
                     "functions": [name if driver else entry(inputs, arch, name) for name in names],
-                    "steps": list(own),
+                    "steps": list(own[operator.id]),
                 }
             )
     return found
@@ -205,8 +207,12 @@ def _dispatches(member: Member, partition: str) -> Mapping[int, Dispatch]:
     return {n: step for n, step in steps if isinstance(step, Dispatch) and step.partition == partition}
 
 
-def _own(dispatches: Mapping[int, Dispatch], operator: str, ids: Collection[str]) -> Mapping[int, Dispatch]:
-    """Dispatches that compute an operator: its own, else those that name none, else all of them."""
-    named = {number: step for number, step in dispatches.items() if step.operator == operator}
-    unnamed = {number: step for number, step in dispatches.items() if step.operator not in ids}
-    return named or unnamed or dispatches
+def _own(
+    dispatches: Mapping[int, Dispatch], operators: Sequence[str]
+) -> Mapping[str, Mapping[int, Dispatch]]:
+    """Dispatches that compute each operator: its own, else those that name none, else all of them."""
+    named: dict[str, dict[int, Dispatch]] = {operator: {} for operator in operators}
+    unnamed = {}
+    for number, step in dispatches.items():
+        named.get(step.operator, unnamed)[number] = step
+    return {operator: own or unnamed or dispatches for operator, own in named.items()}

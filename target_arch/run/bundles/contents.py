@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError
-from target_arch.emit.digests import FILES, MANIFEST, digest, is_intact, manifest_text
+from target_arch.emit.digests import FILES, MANIFEST, digest, sealed_text
 from target_arch.soc.files.json_text import parsed
 from target_arch.soc.schema.kinds import Faults
 from target_arch.soc.schema.records import kind_of
@@ -39,7 +39,7 @@ def _listed(folder: Path) -> dict[str, str]:
         return {}
     files = listed.items()
     found = {path: own for path, own in files if _is_inside(path) and isinstance(own, str)}
-    is_own = is_intact(manifest) and manifest_text(manifest).encode() == text
+    is_own = sealed_text(manifest).encode() == text
     return {**found, MANIFEST: digest(text) if is_own else ""}
 
 

@@ -10,7 +10,7 @@ from attrs import evolve, field, frozen
 
 from target_arch.diagnostics import DiagnosticError, refusal
 from target_arch.emit.bundle_name import qualified
-from target_arch.emit.digests import MANIFEST, digest, is_intact, manifest_text, sealed
+from target_arch.emit.digests import MANIFEST, digest, is_intact, manifest_text, sealed_text
 from target_arch.emit.manifest import SCHEMA
 from target_arch.plan.manifest.bundle import Manifest
 from target_arch.plan.manifest.image import FirmwareEntry, ImageEntry
@@ -156,7 +156,7 @@ def record_facts(directory: Path, seen: Manifest, facts: RecordedFacts) -> None:
                 raise _replaced(directory)
             new = facts.added_to(table)
             # An edited manifest stays recognisable as edited.
-            temporary.write_text(manifest_text(sealed(new) if is_intact(table) else new), encoding="utf-8")
+            temporary.write_text((sealed_text if is_intact(table) else manifest_text)(new), encoding="utf-8")
             temporary.replace(path)
     except OSError as error:
         temporary.unlink(missing_ok=True)

@@ -322,6 +322,8 @@ def to_json(value: Any, kind: Any = None) -> Any:
     kind = kind.of if isinstance(kind, OrNull) else kind
     if value is not None and hasattr(kind, "written"):
         return kind.written(value)
+    if value is None or isinstance(value, str | int | float):  # asked first, as most are
+        return value
     if attrs.has(type(value)):
         return dict(_written(value))
     of = getattr(kind, "of", None)

@@ -1,15 +1,16 @@
-"""The lowering order: a topological order of a lowering graph (networkx), the same on every run and machine.
+"""The lowering order: a topological order of a lowering graph, the same on every run and machine.
 
 A policy says in which order partitions wish to be lowered: as edges of the lowering graph and as a rank that
 decides between partitions that are free. Nodes that are no partition may represent a moment, such as "all C
 is lowered".
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
+from heapq import heappop, heappush
 from itertools import pairwise
 from types import MappingProxyType
 
-import networkx as nx
 from attrs import evolve
 
 from target_arch.backend.policy import Policy, Wishes
@@ -161,33 +162,38 @@ def _sorted(name: str, graph: PartitionGraph, wishes: Wishes) -> LoweringOrder:
     strange = [id for id in wishes.reasons if id not in turns]
     if strange:
         raise OrderError(_unknown(id, set(turns)) for id in strange)
-    lowering = nx.DiGraph()
-    lowering.add_nodes_from(turns)
-    lowering.add_edges_from(wishes.edges)
+    lowering = TopologicalSorter[str](dict.fromkeys(turns, ()))
+    for before, after in wishes.edges:
+        lowering.add(after, before)
 
-    def key(node: str) -> tuple[int, int]:
-        return (ranks.get(node, -1), turns.get(node, -1))
+    def rank(node: str) -> tuple[int, int, str]:
+        return (ranks.get(node, -1), turns.get(node, -1), node)
 
-    numbers = {
-        node: number for number, node in enumerate(sorted(lowering, key=lambda node: (key(node), node)))
-    }
     try:
-        nodes = list(nx.lexicographical_topological_sort(lowering, key=numbers.__getitem__))
-    except nx.NetworkXUnfeasible:
-        raise failure(OrderError, "cyclic-order", _PLACE, _cycle(name, lowering)) from None
+        lowering.prepare()
+    except CycleError as error:
+        told = " before ".join(f"`{node}`" for node in error.args[1])
+        message = f"policy `{name}` wishes a cycle: {told}"
+        raise failure(OrderError, "cyclic-order", _PLACE, message) from None
     slots = (
         LoweringSlot(partition=node, phase=PHASES[-1], reason=wishes.reasons[node])
-        for node in nodes
+        for node in _least_first(lowering, rank)
         if node in turns
     )
     return LoweringOrder(policy=name, slots=tuple(slots))
 
 
-def _cycle(name: str, lowering: nx.DiGraph) -> str:
-    edges = nx.find_cycle(lowering)
-    return f"policy `{name}` wishes a cycle: " + " before ".join(
-        f"`{node}`" for node in (edges[0][0], *(e[1] for e in edges))
-    )
+def _least_first(
+    lowering: TopologicalSorter[str], rank: Callable[[str], tuple[int, int, str]]
+) -> Iterator[str]:
+    """The nodes in a topological order: of those that are free, always the one of the least rank."""
+    free: list[tuple[int, int, str]] = []
+    while lowering:
+        for node in lowering.get_ready():
+            heappush(free, rank(node))
+        node = heappop(free)[-1]
+        lowering.done(node)
+        yield node
 
 
 def _explicit(graph: PartitionGraph, soc: SoC, names: tuple[str, ...]) -> Wishes:

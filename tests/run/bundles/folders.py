@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from target_arch.emit import MANIFEST, manifest_text
-from target_arch.emit.digests import with_files
+from target_arch.emit import MANIFEST
+from target_arch.emit.digests import sealed_text, with_files
 from target_arch.plan.bundle import BundleFiles
 from tests import tiny_plans
 
@@ -19,7 +19,7 @@ def _small(bundle: BundleFiles) -> BundleFiles:
     manifest = json.loads(bundle.files[MANIFEST])
     files = {path: data for path, data in bundle.files.items() if not path.startswith("runtime/")}
     del files[MANIFEST]
-    text = manifest_text(with_files(manifest, files))
+    text = sealed_text(with_files(manifest, files))
     return BundleFiles(name=bundle.name, files={**files, MANIFEST: text.encode()})
 
 

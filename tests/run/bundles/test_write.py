@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from target_arch.diagnostics import DiagnosticError
-from target_arch.emit.digests import digest, manifest_text, sealed
+from target_arch.emit.digests import digest, sealed_text
 from target_arch.plan.bundle import BundleFiles
 from target_arch.plan.manifest.image import ImageEntry, StackEntry
 from target_arch.plan.manifest.verification import VerificationEntry
@@ -183,7 +183,7 @@ def test_a_manifest_cannot_name_files_elsewhere(
     manifest = json.loads((out / "manifest.json").read_text())
     names = ("../mine", str(tmp_path / "mine"), "away/mine")
     listed = {**manifest["files"], **dict.fromkeys(names, digest(b"mine"))}
-    (out / "manifest.json").write_text(manifest_text(sealed({**manifest, "files": listed})))
+    (out / "manifest.json").write_text(sealed_text({**manifest, "files": listed}))
     write_bundle(bundles[1], out)
     kept = {"mine": b"mine", "linked/mine": b"mine"}
     assert contents(tmp_path) == under("out", bundles[1]) | kept

@@ -28,6 +28,9 @@ class StepReplay:
             self._arenas[buffer.arena] = max(buffer.alignment, self._arenas.get(buffer.arena, 1))
         self._buffers = {buffer.name: buffer for buffer in order.buffers}
         self._next = dict.fromkeys(meaning.calls, 0)
+        self._copies = {
+            name: [meant for meant in calls if meant.call.copies] for name, calls in meaning.calls.items()
+        }
         self._contents: dict[str, Content] = {}
 
     def begin(self) -> Iterator[Fault]:
@@ -98,8 +101,8 @@ class StepReplay:
     def _meant(self, step: Dispatch) -> MeantCall | None:
         """The call of the kernel that a step makes: the next one, or a plain copy, which may be left out."""
         calls = self._meaning.calls.get(step.partition, ())
-        copies = (meant for meant in calls if meant.call.copies and _is_call(step, meant))
-        copy = next(copies, None)
+        copies = self._copies.get(step.partition, ())
+        copy = next((meant for meant in copies if _is_call(step, meant)), None)
         if copy is not None:
             return copy
         number = self._next.get(step.partition, 0)
