@@ -24,8 +24,6 @@ from target_arch.plan.memory import MemoryPlan
 from target_arch.plan.model_pools import ModelPools, Sharing
 from target_arch.plan.partitions import Choice
 from target_arch.plan.printed.text import model_pools
-from target_arch.plan.printed.workloads import response_times
-from target_arch.plan.workloads.answers import Analysis
 from target_arch.plan.workloads.workload import Workload
 from target_arch.run.bundles.manifest import require_same
 from target_arch.run.bundles.write import write_bundle
@@ -36,6 +34,7 @@ if TYPE_CHECKING:
     from target_arch.api.views.report import Report
     from target_arch.pipeline import CompiledModel as Stages
     from target_arch.pipeline import ModelsCompilation
+    from target_arch.plan.workloads.answers import Analysis
 
 
 @frozen(kw_only=True, repr=False)
@@ -93,11 +92,13 @@ class Compilation:
         return Shown(title=f"pools of {self.name}", value=pools, text=model_pools(pools))
 
     @property
-    def responses(self) -> Shown[Analysis] | None:
+    def responses(self) -> "Shown[Analysis] | None":
         """Of a workload, the worst response times; None without one."""
         timed = self._made.timed
         if timed is None:
             return None
+        from target_arch.plan.printed.workloads import response_times
+
         text = response_times(timed.analysis)
         return Shown(title=f"workload of {self.name}", value=timed.analysis, text=text)
 

@@ -49,7 +49,6 @@ from target_arch.emit.model.weights import (
     weights_of,
     weights_source,
 )
-from target_arch.emit.model.workload import workload_source
 from target_arch.emit.packages.firmware_projects import firmware_projects
 from target_arch.emit.packages.papers import papers
 from target_arch.emit.packages.sources import contents_of
@@ -180,6 +179,8 @@ def _deadline_files(inputs: EmitInputs) -> Files:
 def _workload_files(inputs: EmitInputs) -> Files:
     if inputs.timed is None:
         return []
+    from target_arch.emit.model.workload import workload_source
+
     return [(f"src/{inputs.stem}_workload.c", workload_source(inputs, inputs.timed))]
 
 

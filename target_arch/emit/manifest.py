@@ -2,6 +2,7 @@
 `--format=json`."""
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from attrs import asdict
 
@@ -56,10 +57,12 @@ from target_arch.plan.model import Model, Tensor
 from target_arch.plan.model_pools import ModelPool, ModelPools
 from target_arch.plan.partitions import PartitionGraph
 from target_arch.plan.steps import Copy, Dispatch, Fill, Load, Step, StepOrder, Wait, event_of
-from target_arch.plan.workloads.answers import TimedTasks
 from target_arch.plan.workloads.workload import PICO
 from target_arch.soc.model import SoC
 from target_arch.soc.numbering import abi_hash
+
+if TYPE_CHECKING:
+    from target_arch.plan.workloads.answers import TimedTasks
 
 SCHEMA = 2
 
@@ -111,7 +114,7 @@ def _bundle_pool(pools: ModelPools, pool: ModelPool) -> BundlePool:
     )
 
 
-def _model(soc: SoC, member: Member, timed: TimedTasks | None) -> ModelEntry:
+def _model(soc: SoC, member: Member, timed: "TimedTasks | None") -> ModelEntry:
     model, lowered = member.model, member.lowered
     graph, order, steps = lowered.graph, lowered.lowering, lowered.steps
     return ModelEntry(
@@ -145,7 +148,7 @@ def _model(soc: SoC, member: Member, timed: TimedTasks | None) -> ModelEntry:
     )
 
 
-def timing_entry(timed: TimedTasks, name: str) -> TimingEntry:
+def timing_entry(timed: "TimedTasks", name: str) -> TimingEntry:
     """The model of a workload in time, in seconds."""
     number = next(number for number, task in enumerate(timed.tasks) if task.name == name)
     response, waits = timed.analysis.responses[number], timed.analysis.waits

@@ -1,5 +1,7 @@
 """Every value on the way of models through the program, kept."""
 
+from typing import TYPE_CHECKING
+
 from attrs import field, fields, frozen
 
 from target_arch.pipeline.request import CompileRequest, ModelsRequest
@@ -9,7 +11,9 @@ from target_arch.plan.manifest.bundle import Manifest
 from target_arch.plan.manifest.model import ModelEntry
 from target_arch.plan.memory import Arena
 from target_arch.plan.model_pools import ModelPools
-from target_arch.plan.workloads.answers import TimedTasks
+
+if TYPE_CHECKING:
+    from target_arch.plan.workloads.answers import TimedTasks
 
 
 @frozen(kw_only=True, repr=False)
@@ -50,4 +54,4 @@ class ModelsCompilation:
     pools: ModelPools = field(repr=False)
     manifest: Manifest = field(repr=False)
     bundle: BundleFiles = field(repr=False)
-    timed: TimedTasks | None = None
+    timed: "TimedTasks | None" = None

@@ -8,7 +8,7 @@ model is a list of one.
 Tests: `tests/test_pipeline.py` and `tests/e2e`.
 """
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from attrs import evolve, field, frozen
 
@@ -19,24 +19,20 @@ from target_arch.pipeline.emission import emit_inputs
 from target_arch.pipeline.fewer_composites import without_composites
 from target_arch.pipeline.frames import require_frames
 from target_arch.pipeline.packing import checked_pools, pack
-from target_arch.pipeline.placed_together import placed_together, timed_tasks
-from target_arch.pipeline.preparation import PreparedModel, prepare
+from target_arch.pipeline.preparation import prepare
 from target_arch.pipeline.request import CompileRequest, ModelsRequest
 from target_arch.pipeline.resolve import name_of_bundle, named_models, require_alike, rules
 from target_arch.pipeline.reuse import Reuse
-from target_arch.pipeline.workloads import (
-    answered,
-    checked,
-    limited,
-    require_short_steps,
-    require_workload,
-)
 from target_arch.plan.division import Divide
 from target_arch.plan.lowered import Lowered
 from target_arch.plan.model_pools import ModelPools
-from target_arch.plan.workloads.answers import TimedTasks
+from target_arch.plan.workloads.workload import Workload
 from target_arch.stages.placement.candidates import PlacementTask
 from target_arch.stages.placement.shortest import shortest_run as least_time
+
+if TYPE_CHECKING:
+    from target_arch.pipeline.placed_together import Plans, Prepared
+    from target_arch.plan.workloads.answers import TimedTasks
 
 
 def compile_model(request: CompileRequest) -> CompiledModel:
@@ -52,12 +48,10 @@ def compile_models(request: ModelsRequest) -> ModelsCompilation:
     name = name_of_bundle(request)
     require_alike(request)
     require_frames(request.models)
-    require_workload(request)
-    prepared = limited(request.workload, [prepare(each) for each in named_models(request)])
-    lowered = pack(prepared, request)
+    prepared = _prepared(request)
+    lowered, timed = pack(prepared, request), None
     if request.workload is not None:
-        prepared, lowered = placed_together(request, request.workload, prepared, lowered)
-    timed = _timed(request, prepared, lowered)
+        prepared, lowered, timed = _in_time(request, request.workload, prepared, lowered)
     inputs = emit_inputs(name, prepared, lowered, request.arenas, timed)
     described = manifest(inputs)
     bundle = emit_bundle(inputs, described)
@@ -74,16 +68,29 @@ def compile_models(request: ModelsRequest) -> ModelsCompilation:
     )
 
 
-def _timed(
-    request: ModelsRequest, prepared: Sequence[PreparedModel], lowered: Sequence[Lowered]
-) -> TimedTasks | None:
-    """The tasks of a workload and the answer about them; None without one."""
+def _prepared(request: ModelsRequest) -> "Prepared":
+    """Every model prepared, with the most that its steps may take in a workload."""
     if request.workload is None:
-        return None
-    tasks = timed_tasks(request.workload, prepared, lowered)
-    require_short_steps(request.workload, prepared, lowered, tasks)
-    analysis = answered(request.workload, tasks)
-    return TimedTasks(tasks=tasks, analysis=analysis, spans=checked(tasks, analysis))
+        return tuple(map(prepare, named_models(request)))
+    from target_arch.pipeline.workloads import limited, require_workload
+
+    require_workload(request)
+    return limited(request.workload, list(map(prepare, named_models(request))))
+
+
+def _in_time(
+    request: ModelsRequest, workload: Workload, prepared: "Prepared", lowered: "Plans"
+) -> "tuple[Prepared, Plans, TimedTasks]":
+    """The models placed together for their workload, its tasks and the answer about them."""
+    from target_arch.pipeline.placed_together import placed_together, timed_tasks
+    from target_arch.pipeline.workloads import answered, checked, require_short_steps
+    from target_arch.plan.workloads.answers import TimedTasks
+
+    prepared, lowered = placed_together(request, workload, prepared, lowered)
+    tasks = timed_tasks(workload, prepared, lowered)
+    require_short_steps(workload, prepared, lowered, tasks)
+    analysis = answered(workload, tasks)
+    return prepared, lowered, TimedTasks(tasks=tasks, analysis=analysis, spans=checked(tasks, analysis))
 
 
 @frozen(kw_only=True)

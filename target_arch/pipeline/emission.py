@@ -1,6 +1,7 @@
 """Planned models as the emitter takes them."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from target_arch.emit.model.inputs import EmitInputs, Member, SelfTest
 from target_arch.pipeline.asked import asked_options
@@ -8,12 +9,14 @@ from target_arch.pipeline.packing import checked_pools
 from target_arch.pipeline.preparation import PreparedModel
 from target_arch.plan.lowered import Lowered
 from target_arch.plan.model_pools import Sharing
-from target_arch.plan.workloads.answers import TimedTasks
 from target_arch.run.references.find import self_test
 from target_arch.soc.costs import NOTHING_MEASURED
 from target_arch.soc.model import SoC
 from target_arch.stages.setting import Setting
 from target_arch.stages.steps.simulation.worst_run import worst_percent
+
+if TYPE_CHECKING:
+    from target_arch.plan.workloads.answers import TimedTasks
 
 
 def emit_inputs(
@@ -21,7 +24,7 @@ def emit_inputs(
     prepared: Sequence[PreparedModel],
     lowered: Sequence[Lowered],
     arenas: Sharing,
-    timed: TimedTasks | None = None,
+    timed: "TimedTasks | None" = None,
 ) -> EmitInputs:
     """The source of a bundle: its models, and their memory together, which is checked."""
     first = prepared[0]

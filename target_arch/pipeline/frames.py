@@ -9,8 +9,6 @@ from target_arch.pipeline.request import CompileRequest
 from target_arch.plan.division import Divide
 from target_arch.plan.lowered import Lowered
 from target_arch.plan.objective import Objective
-from target_arch.stages.check.frames import check_frames
-from target_arch.stages.frames.pipelined import MOST, pipelined
 from target_arch.stages.lowering.ladder import sizes
 from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.setting import Setting
@@ -29,6 +27,8 @@ def require_frames(requests: Sequence[CompileRequest]) -> None:
             raise refusal("no-frames", "divide", said, hint)
         if frames is None:
             continue
+        from target_arch.stages.frames.pipelined import MOST
+
         if frames != AUTO and not (isinstance(frames, int) and 1 <= frames <= MOST):
             said = f"there can be 1 to {MOST} frames in flight, or `{AUTO}`, not `{frames}`"
             raise refusal("bad-frames", "frames", said)
@@ -51,6 +51,9 @@ def with_frames(setting: Setting, lowered: Lowered, wanted: int | str | None) ->
     """
     if wanted is None:
         return lowered
+    from target_arch.stages.check.frames import check_frames
+    from target_arch.stages.frames.pipelined import pipelined
+
     if not lowered.steps.inputs:
         raise refusal("no-frames", f"model {lowered.model.name}", "it has no inputs to be frames")
     work = PartialLowering(setting=setting, graph=lowered.graph, kernels=lowered.kernels)

@@ -1,6 +1,7 @@
 """Several models planned for one chip, and their memory together."""
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from attrs import evolve
 
@@ -11,15 +12,17 @@ from target_arch.pipeline.resolve import available, whole
 from target_arch.plan.lowered import Lowered
 from target_arch.plan.model_pools import ModelPools, Sharing
 from target_arch.plan.resident import Resident
-from target_arch.plan.workloads.answers import TimedTasks
 from target_arch.soc.stacks import core_stacks
-from target_arch.stages.check.jobs import check_jobs
 from target_arch.stages.check.models import check_models
 from target_arch.stages.check.stacks import check_stacks
 from target_arch.stages.errors import DoesNotFitError, PlacementError
 from target_arch.stages.memory.model_pools import model_pools, needed_in_turn, reduced, taken_by_others
 from target_arch.stages.memory.multi_model import excess, pack_models
-from target_arch.stages.workloads.apart import apart, may_be_apart
+
+if TYPE_CHECKING:
+    from target_arch.plan.model_pools import Pairs
+    from target_arch.plan.workloads.answers import TimedTasks
+    from target_arch.plan.workloads.workload import Workload
 
 
 def pack(
@@ -36,7 +39,7 @@ def pack(
         arenas,
         lambda number, taken: plan(without[number], reduced(request.soc, taken), advised=advised),
         whole(request),
-        None if workload is None else may_be_apart(workload),
+        None if workload is None else _apart(workload),
     )
     if len(prepared) == 1 or workload is not None:
         return lowered
@@ -80,15 +83,29 @@ def checked_pools(
     prepared: Sequence[PreparedModel],
     lowered: Sequence[Lowered],
     arenas: Sharing,
-    timed: TimedTasks | None = None,
+    timed: "TimedTasks | None" = None,
 ) -> ModelPools:
     """The memory of all models together. Raises CheckError where it is wrong."""
     request = prepared[0].request
     plans = {one.model.name: each.memory for one, each in zip(prepared, lowered, strict=True)}
-    pairs = None if timed is None else apart(timed.tasks, timed.analysis.table)
+    pairs = None if timed is None else _apart_in(timed)
     pools = evolve(model_pools(request.soc, plans, arenas, pairs), stacks=core_stacks(request.soc))
     check_models(available(request), pools, plans, whole(request))
     if timed is not None:
+        from target_arch.stages.check.jobs import check_jobs
+
         check_jobs(available(request), pools, plans, timed)
     check_stacks(request.soc, pools.stacks, whole(request))
     return pools
+
+
+def _apart(workload: "Workload") -> "Pairs":
+    from target_arch.stages.workloads.apart import may_be_apart
+
+    return may_be_apart(workload)
+
+
+def _apart_in(timed: "TimedTasks") -> "Pairs":
+    from target_arch.stages.workloads.apart import apart
+
+    return apart(timed.tasks, timed.analysis.table)

@@ -16,7 +16,6 @@ from target_arch.pipeline.objectives import lowered_for, most_often, with_choice
 from target_arch.pipeline.preparation import PreparedModel, imported
 from target_arch.pipeline.request import CompileRequest
 from target_arch.pipeline.resolve import partitioning_order, programmed, rules
-from target_arch.pipeline.short_steps import with_short_steps
 from target_arch.plan.division import Divide
 from target_arch.plan.lowered import Lowered
 from target_arch.plan.objective import Objective
@@ -124,6 +123,8 @@ class _Lowering:
             best = with_host_slices(best, self._graphs(lowered.graph), self._again, self._in_flight)
         limit = self.prepared.step_limit
         if limit is not None:
+            from target_arch.pipeline.short_steps import with_short_steps
+
             best = with_short_steps(best, self._graphs(best.whole or best.graph), self._again, limit)
         return best
 

@@ -31,8 +31,6 @@ _DRAWN = 400
 
 def require_workload(request: ModelsRequest) -> None:
     """DiagnosticError for options that a workload rules out."""
-    if request.workload is None:
-        return
     for option, why, wrong in (
         ("workload", "a workload is of several models, and this has one", len(request.models) == 1),
         ("arenas", "in a workload, who may preempt whom says who shares memory", _separate(request)),
@@ -51,10 +49,8 @@ def _separate(request: ModelsRequest) -> bool:
     return request.arenas is not Sharing.SHARED
 
 
-def limited(workload: Workload | None, prepared: Sequence[PreparedModel]) -> tuple[PreparedModel, ...]:
+def limited(workload: Workload, prepared: Sequence[PreparedModel]) -> tuple[PreparedModel, ...]:
     """The models with the most that their steps may take in a workload."""
-    if workload is None:
-        return tuple(prepared)
     return tuple(
         evolve(each, step_limit=workload.limit(model))
         for model, each in zip(workload.models, prepared, strict=True)

@@ -29,13 +29,16 @@ def _way(question: Question) -> str:
 
 def _lower(request: LoweringRequest) -> Kernel:
     from target_arch.backends.plain_c.four_bits import with_four_bits
-    from target_arch.backends.plain_c.in_flight import kernel_in_flight
     from target_arch.backends.plain_c.lower import kernel
     from target_arch.backends.plain_c.pairs import pieces
 
-    wanted = backend.option(request.instance, ROWS_IN_FLIGHT.name)
-    found = kernel_in_flight(request, backend) if wanted else None
-    return found or kernel(request, list(with_four_bits(pieces(request), request)))
+    if backend.option(request.instance, ROWS_IN_FLIGHT.name):
+        from target_arch.backends.plain_c.in_flight import kernel_in_flight
+
+        found = kernel_in_flight(request, backend)
+        if found is not None:
+            return found
+    return kernel(request, list(with_four_bits(pieces(request), request)))
 
 
 def _regions(instance: Instance, model: Model) -> Striping:

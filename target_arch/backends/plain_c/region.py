@@ -1,18 +1,23 @@
 """The piece of a region: one function, one call, and the scratch for its lines."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from target_arch.backend.contract import LoweringRequest
 from target_arch.backends.plain_c.lower import Piece, operands
-from target_arch.backends.plain_c.regions.ways import Regions
 from target_arch.plan.kernels import Access, Call, LocalBuffer, Operand
 from target_arch.plan.model import Operator
 from target_arch.plan.regions.region import Region
 from target_arch.relax.c.codegen import in_place
 
+if TYPE_CHECKING:
+    from target_arch.backends.plain_c.regions.ways import Regions
 
-def regions_of(request: LoweringRequest) -> Regions:
+
+def regions_of(request: LoweringRequest) -> "Regions":
     """The regions of the model, whose weights are packed once."""
+    from target_arch.backends.plain_c.regions.ways import Regions
+
     isa = request.instance.arch.isa
     found: Regions = request.shared.setdefault(("regions", isa), Regions(model=request.model, isa=isa))
     return found

@@ -10,13 +10,12 @@ from target_arch.cli.arguments.parser import DUMPS
 from target_arch.cli.arguments.targets import configured
 from target_arch.cli.text.output import data, note, progress
 from target_arch.diagnostics import refusal
-from target_arch.plan.workloads.workload import Workload
-from target_arch.plan.workloads.workload_file import read_workload
 
 if TYPE_CHECKING:
     from target_arch.api.compilation import Compilation
     from target_arch.api.model_outcome import ModelOutcome
     from target_arch.api.options import CompileOptions
+    from target_arch.plan.workloads.workload import Workload
 
 
 def compile(options: argparse.Namespace) -> int:
@@ -44,7 +43,7 @@ def compile(options: argparse.Namespace) -> int:
 def compiled(
     options: argparse.Namespace,
     recorded: "CompileOptions | None" = None,
-    workload: Workload | None = None,
+    workload: "Workload | None" = None,
 ) -> "Compilation":
     """The compilation of the models that the arguments name, with the `recorded` options where an argument
     says nothing. Prints a note for each record of `--tuning-db` that chooses nothing.
@@ -67,7 +66,7 @@ def compiled(
     return made
 
 
-def _workload(options: argparse.Namespace) -> Workload | None:
+def _workload(options: argparse.Namespace) -> "Workload | None":
     """The workload that the arguments name. DiagnosticError where they name models as well, or neither."""
     if options.workload is None:
         if not options.models:
@@ -79,6 +78,8 @@ def _workload(options: argparse.Namespace) -> Workload | None:
         raise refusal(
             "bad-workload", "command line", said, "leave the models out, or write them into the file"
         )
+    from target_arch.plan.workloads.workload_file import read_workload
+
     return read_workload(options.workload)
 
 

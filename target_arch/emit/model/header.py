@@ -13,7 +13,6 @@ from target_arch.emit.model.deadline import deadline_declaration
 from target_arch.emit.model.inputs import EmitInputs, Member, Terminal, terminals
 from target_arch.emit.model.states import RESET
 from target_arch.emit.model.weights import EmittedWeights, weights_header
-from target_arch.emit.model.workload import workload_declarations
 from target_arch.emit.text.emitter import Emitter
 from target_arch.emit.text.literals import float_literal
 from target_arch.emit.text.names import comment
@@ -182,6 +181,14 @@ def headers(inputs: EmitInputs, weights: Sequence[EmittedWeights]) -> list[tuple
     return [(f"include/{each.stem}.h", _text(each)) for each in every]
 
 
+def _workload(inputs: EmitInputs) -> str:
+    if inputs.timed is None:
+        return ""
+    from target_arch.emit.model.workload import workload_declarations
+
+    return workload_declarations(inputs, inputs.timed)
+
+
 def _of_bundle(inputs: EmitInputs, words: _Words) -> _Header:
     names = ", ".join(f"`{comment(member.name)}`" for member in inputs.members)
     return _Header(
@@ -194,7 +201,7 @@ def _of_bundle(inputs: EmitInputs, words: _Words) -> _Header:
         head=words.bundle.format(names=names, soc=inputs.soc.name, arenas=words.arenas),
         functions=words.lifecycle.format(bundle=inputs.stem)
         + deadline_declaration(inputs)
-        + ("" if inputs.timed is None else workload_declarations(inputs, inputs.timed)),
+        + _workload(inputs),
         words=words,
         inputs=inputs,
     )

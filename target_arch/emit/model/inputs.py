@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
@@ -25,8 +26,10 @@ from target_arch.plan.partitions import Partition
 from target_arch.plan.step_ends import step_ends
 from target_arch.plan.steps import Fill
 from target_arch.plan.tuning import NOTHING_TUNED, Tuning
-from target_arch.plan.workloads.answers import TimedTasks
 from target_arch.soc.model import MemoryMode, SoC
+
+if TYPE_CHECKING:
+    from target_arch.plan.workloads.answers import TimedTasks
 
 
 @frozen(kw_only=True)
@@ -188,7 +191,7 @@ class EmitInputs:
     processes: Mapping[str, LoadProcessKind]
     goal: Goal = Goal.BALANCED
     constants: ConstantsForm = ConstantsForm.TEXT
-    timed: TimedTasks | None = None
+    timed: "TimedTasks | None" = None
 
     @property
     def stem(self) -> str:

@@ -212,7 +212,7 @@ def _own(
 ) -> Mapping[str, Mapping[int, Dispatch]]:
     """Dispatches that compute each operator: its own, else those that name none, else all of them."""
     named: dict[str, dict[int, Dispatch]] = {operator: {} for operator in operators}
-    unnamed = {}
+    unnamed: dict[int, Dispatch] = {}
     for number, step in dispatches.items():
         named.get(step.operator, unnamed)[number] = step
     return {operator: own or unnamed or dispatches for operator, own in named.items()}

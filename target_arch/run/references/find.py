@@ -7,11 +7,9 @@ from target_arch.diagnostics import DiagnosticError, refusal
 from target_arch.emit import SelfTest, Tolerance
 from target_arch.plan.inputs.cut import WHOLE, ModelCut
 from target_arch.plan.model import Model
-from target_arch.run.exact.oracle import exact_outputs
 from target_arch.run.references import rounding
 from target_arch.run.references.bounded import BoundedAnswer, bounds_of_model, padded
 from target_arch.run.references.onnxruntime import NO_VALUES, ort
-from target_arch.run.references.pytorch import pytorch
 from target_arch.run.references.reference import Frame, Reference, Shapes, promised, spread, tolerance
 from target_arch.run.references.stateful import stateful
 
@@ -23,6 +21,13 @@ def _litert(model: Path, shapes: Shapes, cut: ModelCut) -> Reference:
     return litert(model, shapes, cut)
 
 
+def _pytorch(model: Path, shapes: Shapes, cut: ModelCut) -> Reference:
+    """Its files have readers of their own."""
+    from target_arch.run.references.pytorch import pytorch
+
+    return pytorch(model, shapes, cut)
+
+
 def _relax_vm(model: Path, shapes: Shapes, cut: ModelCut) -> Reference:
     """TVM's compiler and machine take a second to import."""
     from target_arch.run.references.relax_vm import relax_vm
@@ -32,7 +37,7 @@ def _relax_vm(model: Path, shapes: Shapes, cut: ModelCut) -> Reference:
 
 REFERENCES: Mapping[str, Callable[[Path, Shapes, ModelCut], Reference]] = {
     ".onnx": lambda model, shapes, cut: ort(model, shapes, cut=cut),
-    ".pt2": pytorch,
+    ".pt2": _pytorch,
     ".relax": _relax_vm,
     ".tflite": _litert,
 }
@@ -93,7 +98,11 @@ def self_test(
 
 def _vector(reference: Reference, seed: int, model: Model | None) -> SelfTest:
     (frame,) = reference.frames(1, seed)
-    found = exact_outputs(model, frame) if model is not None and reference.layers.judges else None
+    found = None
+    if model is not None and reference.layers.judges:
+        from target_arch.run.exact.oracle import exact_outputs
+
+        found = exact_outputs(model, frame)
     if found is not None:
         return SelfTest(
             reference="exact integer arithmetic",

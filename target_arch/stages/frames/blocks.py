@@ -6,6 +6,7 @@ are in a run, so that the memory is never asked for more than one frame's tiles 
 
 from collections.abc import Mapping, Sequence
 
+import networkx as nx
 from attrs import field, frozen
 
 from target_arch.plan.memory import BufferKind
@@ -78,8 +79,6 @@ def _groups(problem: FrameProblem) -> list[list[int]]:
 
 def _cycle(problem: FrameProblem, group: Sequence[int]) -> tuple[int, int] | None:
     """Two groups each of which needs the other, over others or not; None where there are none."""
-    import networkx as nx  # for frames in flight alone, a twentieth of the command's start
-
     needs = nx.DiGraph(
         (group[number], group[other])
         for number, others in enumerate(problem.before)
