@@ -172,8 +172,8 @@ def _sorted(name: str, graph: PartitionGraph, wishes: Wishes) -> LoweringOrder:
     try:
         lowering.prepare()
     except CycleError as error:
-        told = " before ".join(f"`{node}`" for node in error.args[1])
-        message = f"policy `{name}` wishes a cycle: {told}"
+        ring = " before ".join(f"`{node}`" for node in error.args[1])
+        message = f"policy `{name}` wishes a cycle: {ring}"
         raise failure(OrderError, "cyclic-order", _PLACE, message) from None
     slots = (
         LoweringSlot(partition=node, phase=PHASES[-1], reason=wishes.reasons[node])
