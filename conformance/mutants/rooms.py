@@ -33,7 +33,7 @@ class Room:
         return tuple(path for path in every if path not in others)
 
 
-FRAMES = ("stages/check/frames.py", "stages/check/rules/frames.py")
+FRAMES = ("stages/check/frames.py", "stages/check/rules/frames.py", "stages/check/rules/cores.py")
 DIVISION = ("stages/check/meaning/division.py",)
 STACKS = ("stages/check/stacks.py",)
 WORKLOADS = ("stages/check/jobs.py", "stages/check/table.py")
@@ -66,7 +66,11 @@ ROOMS = {
     ),
     "frames": Room(
         files=FRAMES,
-        tests=("tests/stages/check/test_two_frames.py", "tests/stages/check/test_frames.py"),
+        tests=(
+            "tests/stages/check/test_two_frames.py",
+            "tests/stages/check/test_turns_of_cores.py",
+            "tests/stages/check/test_frames.py",
+        ),
     ),
     "division": Room(
         files=DIVISION,

@@ -46,6 +46,13 @@ static const ta_step *step_of(const ta_frames *f, uint32_t turn, uint32_t step)
     return &f->pipeline->bundle->steps[index_of(f, turn, step)];
 }
 
+/* How many rounds before this one was the frame started that the step works for? */
+static uint32_t stage_of(const ta_frames *f, uint32_t turn, uint32_t step)
+{
+    const ta_pipeline *p = f->pipeline;
+    return p->stages[turn % p->kinds * p->round_steps + step];
+}
+
 static ta_frame_slot *slot_of(ta_frames *f, uint32_t turn)
 {
     return &f->slots[turn % TA_MOST_FRAMES];
@@ -53,14 +60,14 @@ static ta_frame_slot *slot_of(ta_frames *f, uint32_t turn)
 
 static ta_frame_slot *slot_for(ta_frames *f, uint32_t turn, uint32_t step)
 {
-    return slot_of(f, turn - f->pipeline->stages[step]);
+    return slot_of(f, turn - stage_of(f, turn, step));
 }
 
 /* Is there nothing to do in this step, as its frame is absent or has failed before? */
 static int is_skipped(ta_frames *f, uint32_t turn, uint32_t step)
 {
     const ta_frame_slot *slot = slot_for(f, turn, step);
-    if (!slot->there || slot->turn != turn - f->pipeline->stages[step])
+    if (!slot->there || slot->turn != turn - stage_of(f, turn, step))
         return 1;
     if (!slot->stopped)
         return 0;
@@ -290,8 +297,10 @@ static void end_all(ta_frames *f, uint32_t timeout_us)
         (void)rt->port->cancel(rt->port, t);
         f->broken = 1;
     }
-    if (f->waiting)
+    if (f->waiting) {
+        f->turn += f->begun; /* the current round has a frame of its own */
         begin_round(f);
+    }
     for (uint32_t i = 0; i < TA_MOST_FRAMES; i++) {
         end_frame(f, &f->slots[i], TA_ERROR_STATE, TA_NO_STEP);
         f->slots[i].over = 1;
@@ -399,14 +408,15 @@ static int is_over(ta_frames *f)
 /* Is the step in order, by itself and in its table? `in_table` counts the steps of its timeline so far. */
 static int suits(const ta_pipeline *p, const ta_runtime *rt, uint32_t index, uint32_t *in_table)
 {
-    const ta_step *like = &p->bundle->steps[index % p->round_steps];
+    const uint32_t step = index % (p->kinds * p->round_steps);
+    const ta_step *like = &p->bundle->steps[step];
     ta_step one = p->bundle->steps[index];
     ta_bundle view = *p->bundle;
     uint32_t bad_step = 0;
     if (one.kind != like->kind || one.event.timeline != like->event.timeline || one.kind == (uint32_t)TA_STEP_LOAD ||
         one.kind == (uint32_t)TA_STEP_FILL)
         return 0;
-    if (p->stages[index % p->round_steps] >= p->stage_count)
+    if (p->stages[step] >= p->stage_count)
         return 0;
     if (one.event.timeline != TA_TIMELINE_NONE && one.event.timeline >= rt->soc->timeline_count)
         return 0;
@@ -430,6 +440,8 @@ static int all_suit(ta_frames *f, const ta_pipeline *p, const ta_runtime *rt)
     if (bundle == NULL || p->stages == NULL || count == 0u || bundle->step_count != count || bundle->steps == NULL)
         return 0;
     if (p->stage_count == 0u || p->stage_count + 2u > TA_MOST_FRAMES || p->done >= p->round_steps)
+        return 0;
+    if (p->kinds == 0u || p->rounds % p->kinds != 0u)
         return 0;
     if (bundle->arenas != rt->bundle->arenas || bundle->arena_count != rt->bundle->arena_count)
         return 0;

@@ -181,11 +181,12 @@ def frames_entry(pipeline: FramePipeline) -> FramesEntry:
     return FramesEntry(
         frames=pipeline.frames,
         rounds=pipeline.rounds,
-        round_steps=len(pipeline.stages),
+        round_steps=pipeline.round_steps,
         period=pipeline.period,
         latency=pipeline.latency,
         bound=pipeline.bound,
         busiest=pipeline.busiest,
+        cores=pipeline.cores or None,
         curve=tuple(
             FramesPoint(
                 frames=point.frames,

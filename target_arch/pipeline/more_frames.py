@@ -4,18 +4,22 @@ itself while nobody starts what others could do.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from typing import Protocol
 
+from target_arch.diagnostics import DiagnosticError
 from target_arch.plan.frames import FramePipeline
 from target_arch.plan.lowered import Lowered
+from target_arch.plan.objective import Objective
 from target_arch.plan.partitions import PartitionGraph
 from target_arch.soc.model import SoC
 from target_arch.stages.division.choose import with_bound
 from target_arch.stages.division.graphs import DividedGraphs
 from target_arch.stages.division.shares import divisible, host_pieces
-from target_arch.stages.errors import NOT_LOWERED
+from target_arch.stages.errors import NOT_LOWERED, CheckError
+from target_arch.stages.frames.cores import spare_cores
+from target_arch.stages.setting import Setting
 
 PARTS = (12, 48)
 """The slices of the host are at most that part of the bound of a period, tried in this order."""
@@ -58,6 +62,25 @@ def with_host_slices(
             break
         best = _better(best, partial(sliced, graph))
     return best
+
+
+def with_turns(best: Lowered, setting: Setting, lower: Callable[[Collection[str]], Lowered]) -> Lowered:
+    """The model on one of equal cores, on all of which its frames take turns, where they come faster so.
+    `lower` gets the other cores. Where runs are to be short, theirs must not be longer.
+    """
+    spare = tuple(spare_cores(setting.soc))
+    if not spare:
+        return best
+    short = setting.objective is not Objective.THROUGHPUT
+    try:
+        made = lower(spare)
+    except CheckError:
+        raise
+    except DiagnosticError:
+        return best
+    if short and made.makespan > best.makespan:
+        return best
+    return made if _frames(made).period < _frames(best).period else best
 
 
 def _better(best: Lowered, lower: Callable[[], Lowered]) -> Lowered:

@@ -1,6 +1,6 @@
 """The second part of a compilation: a model placed, lowered and planned on what others leave of the chip."""
 
-from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import Callable, Collection, MutableMapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -11,7 +11,7 @@ from target_arch.pipeline.costs_used import costs_used
 from target_arch.pipeline.fewer_composites import alike, on_fewer, without_composites
 from target_arch.pipeline.frames import wanted_frames, with_frames
 from target_arch.pipeline.lowerer import Lowerer
-from target_arch.pipeline.more_frames import NO_LIMITS, Limits, with_halves, with_host_slices
+from target_arch.pipeline.more_frames import NO_LIMITS, Limits, with_halves, with_host_slices, with_turns
 from target_arch.pipeline.objectives import lowered_for, most_often, with_choice
 from target_arch.pipeline.preparation import PreparedModel, imported
 from target_arch.pipeline.request import CompileRequest
@@ -121,12 +121,24 @@ class _Lowering:
             best = with_halves(best, setting.soc, self._again, self._in_flight)
         if divide is Divide.HOST and self._several:
             best = with_host_slices(best, self._graphs(lowered.graph), self._again, self._in_flight)
+        if wanted_frames(self.prepared.request) is not None:
+            best = with_turns(best, setting, partial(self._on_one_of, trial=trial))
         limit = self.prepared.step_limit
         if limit is not None:
             from target_arch.pipeline.short_steps import with_short_steps
 
             best = with_short_steps(best, self._graphs(best.whole or best.graph), self._again, limit)
         return best
+
+    def _on_one_of(self, spare: Collection[str], trial: PlacementTrial) -> Lowered:
+        """The model placed as if there were no `spare` cores, and lowered so that they are started; with its
+        frames.
+        """
+        chip = evolve(self.setting, started=frozenset(spare))
+        without = self.wishes.forbidding(spare)
+        alone = evolve(self, wishes=without)
+        placed = partial(placed_as_asked, self.prepared, self.setting, trial=trial)
+        return self._in_flight(alone._lowered(placed, self.prepared.shared, chip, advised=False))
 
     def _fitted(self, trial: PlacementTrial) -> Lowered:
         """Whole operators where they fit, else slices of them."""

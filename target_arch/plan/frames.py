@@ -50,6 +50,9 @@ class FramePipeline:
     and outputs are those of the first round, of the second and so on. A frame is over after step `done` of a
     round, in its last stage; then none of its steps is in flight.
 
+    Where frames take turns on equal `cores`, the first of the table on the first one, there are as many kinds
+    of rounds, which take turns, too: `stages` has the steps of a round of each. The first core computes runs.
+
     The caller writes the inputs of a frame in the round before it is started, and has read its outputs at the
     end of the round that follows its last one.
 
@@ -70,12 +73,23 @@ class FramePipeline:
     bound: float
     busiest: str
     alone: float
+    cores: tuple[str, ...] = ()
     curve: tuple[CurvePoint, ...] = ()
+
+    @property
+    def kinds(self) -> int:
+        """How many rounds there are, one after the other, that are not alike."""
+        return max(len(self.cores), 1)
+
+    @property
+    def round_steps(self) -> int:
+        """The number of steps of a round."""
+        return len(self.stages) // self.kinds
 
     @property
     def loads(self) -> int:
         """The number of Loads and Fills before the first round."""
-        return len(self.order.steps) - self.rounds * len(self.stages)
+        return len(self.order.steps) - self.rounds * self.round_steps
 
     @property
     def gap(self) -> float:

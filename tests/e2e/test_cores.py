@@ -173,7 +173,7 @@ def test_frames_in_memory_of_the_caller_on_the_board(
     )
     made = compile_model(request)
     assert made.frames is not None
-    assert made.frames.frames > 1
+    assert made.frames.cores == ("host_cpu", "second_cpu")
     write_bundle(made.bundle, tmp_path)
     (tmp_path / "src" / "runner.c").write_text(LENT.read_text())
     for emulator in (BARE_METAL.command(DUAL.name), WITHOUT_COUNTING):

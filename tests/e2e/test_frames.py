@@ -12,6 +12,7 @@ from attrs import evolve
 from conformance import soak_frames
 from target_arch.pipeline import CompileRequest, compile_model
 from target_arch.plan.memory import IoOwner
+from target_arch.resources import examples
 from target_arch.run import build, verify, write_bundle
 from target_arch.run.executables.executable import Executable
 from target_arch.soc import read_soc
@@ -79,6 +80,33 @@ def test_states_go_from_frame_to_frame(tmp_path: Path) -> None:
 )
 def test_models(model: str, soc: str, shared: Path, tmp_path: Path) -> None:
     check_bits(written(shared / "models" / f"{model}.tflite", soc, tmp_path / "b"), ("--jitter", "1"))
+
+
+def on_cores(folder: Path, model: Path = DIGITS, soc: str = "dual_m33", **options: object) -> Path:
+    """A bundle whose frames take turns on the cores of a chip."""
+    chip = read_soc(examples() / "cores" / f"{soc}.toml")
+    made = compile_model(CompileRequest(model_path=model, soc=chip, frames="auto", **options))  # type: ignore[arg-type]
+    assert made.frames is not None
+    assert made.frames.cores == tuple(sorted(each.name for each in chip.instances))
+    write_bundle(made.bundle, folder)
+    return folder
+
+
+def test_frames_take_turns_on_cores(tmp_path: Path) -> None:
+    check_bits(on_cores(tmp_path / "b"), (), ("--lazy",), ("--jitter", "5"))
+
+
+@pytest.mark.slow
+def test_turns_on_eight_cores(tmp_path: Path) -> None:
+    check_bits(on_cores(tmp_path / "b", soc="octa_rv64"), (), ("--lazy",), ("--jitter", "5"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sanitizer", ["address,undefined", "thread"])
+def test_what_goes_wrong_on_cores(sanitizer: str, needs_tool: Callable[[str], str], tmp_path: Path) -> None:
+    check_program(
+        PROGRAM, on_cores(tmp_path / "b"), needs_tool("cc"), f"-fsanitize={sanitizer}", "-DTWO_CORES"
+    )
 
 
 @pytest.mark.slow

@@ -15,8 +15,10 @@ from target_arch.plan.steps import Copy, Dispatch, Event, Step, Wait
 from target_arch.soc.model import SoC
 from target_arch.stages.check.frames import check_frames
 from target_arch.stages.errors import CheckError
+from target_arch.stages.frames.cores import spare_cores
 from target_arch.stages.frames.pipelined import pipelined
 from target_arch.stages.lowering.ladder import sizes
+from target_arch.stages.placement.rules import Rules
 from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.steps.simulation.times import Times
 from tests.plan_faults.execution import Chip, NoRun, timings
@@ -106,7 +108,7 @@ class _Flight:
 
     def results(self) -> list[bytes]:
         """The outputs of each frame, then the states."""
-        pipeline, length = self._pipeline, len(self._pipeline.stages)
+        pipeline, length = self._pipeline, self._pipeline.round_steps
         self._submit(0)
         for turn in range(len(self._there) + pipeline.frames + 1):
             soon = not self._slow()
@@ -114,9 +116,8 @@ class _Flight:
                 self._submit(turn + 1)
             late = self._slow()
             for number in range(length):
-                self._step(
-                    turn, self._table[turn % pipeline.rounds * length + number], pipeline.stages[number]
-                )
+                stage = pipeline.stages[turn % pipeline.kinds * length + number]
+                self._step(turn, self._table[turn % pipeline.rounds * length + number], stage)
                 if number == pipeline.done and not late:
                     self._collect(turn - pipeline.frames + 1)
             self._collect(turn - pipeline.frames)
@@ -173,12 +174,14 @@ class _Flight:
 def frames(number: int) -> RightFrames | None:
     """The pipeline of that number; None where not even two frames fit."""
     random = Random(number)
-    soc = random.choice((chips.EDGE, chips.EDGE, chips.quad(), chips.ALONE))
+    soc = random.choice((chips.EDGE, chips.EDGE, chips.quad(), chips.ALONE, chips.cores(1), chips.cores(2)))
     resident = random.choice((Resident.NEVER, Resident.NEVER, Resident.AUTO))
     setting = evolve(chips.setting(soc), resident=None if resident is Resident.NEVER else resident)
+    spare = tuple(spare_cores(soc))
+    setting, rules = evolve(setting, started=frozenset(spare)), Rules().forbidding(spare)
     lower, most = chips.lowerer(soc, random.choice((1, 2, 4))), random.choice((1, 2, 3, 4))
     try:
-        run = lowered(small_model(random), soc, lower, setting=setting)
+        run = lowered(small_model(random), soc, lower, rules, setting)
     except DiagnosticError:
         return None
     work = PartialLowering(setting=chips.setting(soc), graph=run.graph, kernels=run.kernels)
@@ -213,9 +216,15 @@ def _numbered(table: Iterable[Step]) -> tuple[Step, ...]:
 
 
 def _rounds(pipeline: FramePipeline) -> list[list[Step]]:
-    length = len(pipeline.stages)
+    length = pipeline.round_steps
     table = pipeline.order.steps[pipeline.loads :]
     return [list(table[turn * length : (turn + 1) * length]) for turn in range(pipeline.rounds)]
+
+
+def _stages(pipeline: FramePipeline) -> list[list[int]]:
+    """The stages of the steps of a round, by kind of rounds."""
+    length = pipeline.round_steps
+    return [list(pipeline.stages[n * length : (n + 1) * length]) for n in range(pipeline.kinds)]
 
 
 def _made(pipeline: FramePipeline, rounds: Iterable[Sequence[Step]], stages: Sequence[int]) -> FramePipeline:
@@ -245,7 +254,7 @@ def _left_out(kind: type[Step]) -> Fault:
         if number is None:
             return None
         rounds = [[*each[:number], *each[number + 1 :]] for each in _rounds(pipeline)]
-        stages = [*pipeline.stages[:number], *pipeline.stages[number + 1 :]]
+        stages = [stage for each in _stages(pipeline) for stage in (*each[:number], *each[number + 1 :])]
         done = pipeline.done - (number <= pipeline.done)
         return evolve(_made(pipeline, rounds, stages), done=max(done, 0)) if stages else None
 
@@ -258,14 +267,15 @@ def _moved(kind: type[Step]) -> Fault:
     def fault(random: Random, pipeline: FramePipeline) -> FramePipeline | None:
         number = _some(random, pipeline, kind)
         place = None if number is None else number + random.choice((-8, -4, -2, -1, 1, 2, 4, 8))
-        if number is None or place is None or not 0 <= place < len(pipeline.stages):
+        if number is None or place is None or not 0 <= place < pipeline.round_steps:
             return None
-        rounds, stages = _rounds(pipeline), list(pipeline.stages)
+        rounds, stages = _rounds(pipeline), _stages(pipeline)
         for each in rounds:
             each.insert(place, each.pop(number))
         if random.random() < 0.8:
-            stages.insert(place, stages.pop(number))
-        return _made(pipeline, rounds, stages)
+            for row in stages:
+                row.insert(place, row.pop(number))
+        return _made(pipeline, rounds, [stage for row in stages for stage in row])
 
     return fault
 
@@ -427,10 +437,32 @@ def _fewer_rounds(random: Random, pipeline: FramePipeline) -> FramePipeline | No
 def _number(name: str) -> Fault:
     def fault(random: Random, pipeline: FramePipeline) -> FramePipeline | None:
         changed = getattr(pipeline, name) + random.choice((-2, -1, 1, 2))
-        most = len(pipeline.stages) - 1 if name == "done" else 8
+        most = pipeline.round_steps - 1 if name == "done" else 8
         return evolve(pipeline, **{name: changed}) if int(name == "frames") <= changed <= most else None
 
     return fault
+
+
+def _on_another_core(random: Random, pipeline: FramePipeline) -> FramePipeline | None:
+    """A call, or all calls of a round, on the core of another frame."""
+    rounds = _rounds(pipeline)
+    chosen = random.choice(rounds)
+    able = [n for n, s in enumerate(chosen) if isinstance(s, Dispatch) and s.instance in pipeline.cores]
+    core = random.choice(pipeline.cores) if pipeline.cores else ""
+    if not able:
+        return None
+    for number in able if random.random() < 0.5 else [random.choice(able)]:
+        step = chosen[number]
+        event = None if core == pipeline.cores[-1] else Event(timeline=core, value=1)
+        assert isinstance(step, Dispatch)
+        chosen[number] = evolve(step, instance=core, event=event)
+    return _made(pipeline, rounds, pipeline.stages)
+
+
+def _other_cores(random: Random, pipeline: FramePipeline) -> FramePipeline | None:
+    """The cores in another order, or one of them twice."""
+    cores = list(pipeline.cores)
+    return evolve(pipeline, cores=tuple(random.choices(cores, k=len(cores)))) if cores else None
 
 
 FRAME_FAULTS: dict[str, Fault] = {
@@ -461,5 +493,7 @@ FRAME_FAULTS: dict[str, Fault] = {
     "buffer as another one of a run": _meaning(_of_another_buffer),
     "buffer in the place of another round": _one_place,
     "fewer rounds": _fewer_rounds,
+    "call on another core": _on_another_core,
+    "other cores": _other_cores,
 }
 """By what is wrong with a table of rounds."""

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from random import Random
 
 import pytest
+from attrs import evolve
 
 from target_arch.backend.contract import Backend, DoesNotFit, LoweringRequest, Question
 from target_arch.plan.kernels import Call, Codegen, Kernel, LocalBuffer, Move, Operand, Slice
@@ -13,6 +14,7 @@ from target_arch.plan.partitions import Partition, PartitionGraph
 from target_arch.soc.costs import NOTHING_MEASURED, Costs
 from target_arch.soc.model import (
     CopyPath,
+    Cores,
     DLDevice,
     Dma,
     LoadProcess,
@@ -143,6 +145,29 @@ def quad() -> SoC:
     )
 
 
+def cores(workers: int = 1) -> SoC:
+    """A host with further cores like it, which share its memories, and a conv engine."""
+    seen = tuple(evolve(each, observers={"worker": each.base or 0}) for each in MEMORIES[:2])
+    worker = evolve(
+        HOST,
+        name="worker",
+        host=False,
+        device=DLDevice(type="kDLCPU", id=1),
+        instances=workers,
+        operands=OperandRule.OUTPUTS,
+        cores=Cores(stack=1024, coherent=True),
+    )
+    return SoC(
+        name="cores",
+        memories=(*seen, MEMORIES[3]),
+        dmas=(Dma(name="dma", channels=2),),
+        copies=(*COPIES[:2], *both("sram", "bram"), dma("ddr", "bram", cache="clean source")),
+        archs=(HOST, worker, CONV),
+        modes=(MODE,),
+        partitioning=("conv", "worker", "host"),
+    )
+
+
 def tensor(name: str, size: int, constant: bool = False) -> Tensor:
     """An int8 tensor of so many bytes; a constant holds bytes that differ from name to name."""
     data = Random(name).randbytes(size) if constant else None
@@ -203,8 +228,8 @@ RESIDUAL = model(
 )
 
 NO_SIZES: Mapping[str, int] = {}
-SPEED = {"host": 100e-6, "dsp": 60e-6, "conv": 5e-6, "npu": 4e-6}
-KINDS = {"host": None, "dsp": ("soft", "add"), "conv": ("conv",), "npu": ("dense",)}
+SPEED = {"host": 100e-6, "worker": 100e-6, "dsp": 60e-6, "conv": 5e-6, "npu": 4e-6}
+KINDS = {"host": None, "worker": None, "dsp": ("soft", "add"), "conv": ("conv",), "npu": ("dense",)}
 
 
 def dense(operators: int, reads: int, size: int = 16) -> Model:
@@ -253,6 +278,7 @@ def backend(name: str, codegen: str) -> Backend:
 
 BACKENDS = {
     "host": backend("c", "c"),
+    "worker": backend("c", "c"),
     "dsp": backend("c", "c"),
     "conv": backend("conv", "command_stream"),
     "npu": backend("npu", "command_stream"),

@@ -29,12 +29,13 @@ extern "C" {
  * of its timeline that has its value in the table. */
 typedef struct ta_pipeline {
     const ta_bundle *bundle;
-    const uint8_t *stages; /* of each step of a round; all rounds are alike */
+    const uint8_t *stages; /* of each step of a round, of all kinds of rounds */
     uint32_t round_steps;
     uint32_t rounds;
     uint32_t stage_count; /* the frames in flight */
     uint32_t done;        /* the step of a round after which the frame in the last stage is over */
     uint32_t has_states;  /* 0 or 1 */
+    uint32_t kinds; /* of rounds that take turns, as their frames do on equal cores; 1: all rounds are alike */
     const ta_lending *lending; /* of a bundle with the inputs and outputs of one round; NULL where they are in arenas */
 } ta_pipeline;
 

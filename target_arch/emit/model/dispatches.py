@@ -6,7 +6,7 @@ them has: each is as much as the function touches. A command is a kernel for its
 touches.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from struct import pack
 
 from attrs import frozen
@@ -64,15 +64,15 @@ class _Kernel:
 
 
 def dispatch_tables(
-    out: Emitter, inputs: EmitInputs, steps: StepOrder, arenas: Arenas
+    out: Emitter, inputs: EmitInputs, steps: StepOrder, arenas: Arenas, turns: Sequence[str] = ()
 ) -> Mapping[str, bytes]:
     """The tables `words`, `refs`, `operands`, `kernels` and `dispatches`, those that have rows; the bytes of
-    the first three, which hold no addresses.
+    the first three, which hold no addresses. `turns` are equal cores on which frames take turns.
     """
     numbered = [(number, step) for number, step in enumerate(steps.steps) if isinstance(step, Dispatch)]
     notes = {number: comment(f"step {number}: {describe(step)}") for number, step in numbered}
     buffers = {buffer.name: buffer for buffer in steps.buffers}
-    needed = [_needed(inputs, step, buffers) for _, step in numbered]
+    needed = [_needed(inputs, step, buffers, turns) for _, step in numbered]
     words = [(", ".join(f"{w & 0xFFFFFFFF}u" for w in step.words), notes[n]) for n, step in numbered]
     refs = [(", ".join(arenas.ref(o.of, o.offset) for o in step.operands), notes[n]) for n, step in numbered]
     out.table("static const uint32_t words", _rows(words))
@@ -101,9 +101,14 @@ def _rows(texts: Iterable[tuple[str, str]]) -> list[str]:
     return [f"{text}, /* {note} */" for text, note in texts if text]
 
 
-def _needed(inputs: EmitInputs, step: Dispatch, buffers: Mapping[str, Buffer]) -> _Kernel:
-    """The kernel of one dispatch, by the facts of its step."""
-    arch = inputs.soc.instance(step.instance).arch.name
+def _needed(
+    inputs: EmitInputs, step: Dispatch, buffers: Mapping[str, Buffer], turns: Sequence[str]
+) -> _Kernel:
+    """The kernel of one dispatch, by the facts of its step. On one of equal cores its function is that of the
+    core which computes runs.
+    """
+    home = turns[0] if step.instance in turns else step.instance
+    arch = inputs.soc.instance(home).arch.name
     driver = inputs.backends[arch].runtime.driver
     return _Kernel(
         function="NULL" if driver else entry(inputs, arch, step.function),

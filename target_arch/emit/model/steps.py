@@ -81,7 +81,7 @@ def frames_source(inputs: EmitInputs, member: Member, pipeline: FramePipeline, a
     _head(out, inputs, f"The steps of `{comment(member.name)}` on {inputs.soc.name}, with frames in flight.")
     rounds = evolve(pipeline.order, steps=pipeline.order.steps[pipeline.loads :])
     symbol = pipeline_symbol(member)
-    fixed, linked = step_tables(out, inputs, member, rounds, arenas, f"{symbol}_bundle")
+    fixed, linked = step_tables(out, inputs, member, rounds, arenas, f"{symbol}_bundle", pipeline.cores)
     out.line()
     out.line("static const uint8_t stages[] = {")
     with out.indent():
@@ -94,6 +94,7 @@ def frames_source(inputs: EmitInputs, member: Member, pipeline: FramePipeline, a
         out.line("stages,")
         for name in ("round_steps", "rounds", "frames", "done", "states"):
             out.line(f"{_FACTS[name](pipeline)}, /* {name.replace('_', ' ')} */")
+        out.line(f"{pipeline.kinds}, /* kinds of rounds */")
         out.line("&ta_lending_of_caller," if member.lends else "NULL,")
     out.line("};")
     sealed_tables(out, frames_seals_symbol(member), {**fixed, "stages": bytes(pipeline.stages)}, linked)
@@ -101,7 +102,7 @@ def frames_source(inputs: EmitInputs, member: Member, pipeline: FramePipeline, a
 
 
 _FACTS: Mapping[str, Callable[[FramePipeline], int]] = {
-    "round_steps": lambda pipeline: len(pipeline.stages),
+    "round_steps": lambda pipeline: pipeline.round_steps,
     "rounds": lambda pipeline: pipeline.rounds,
     "frames": lambda pipeline: pipeline.frames,
     "done": lambda pipeline: pipeline.done,
@@ -119,13 +120,20 @@ def _head(out: Emitter, inputs: EmitInputs, about: str) -> None:
 
 
 def step_tables(
-    out: Emitter, inputs: EmitInputs, member: Member, steps: StepOrder, arenas: Arenas, symbol: str
+    out: Emitter,
+    inputs: EmitInputs,
+    member: Member,
+    steps: StepOrder,
+    arenas: Arenas,
+    symbol: str,
+    turns: Sequence[str] = (),
 ) -> tuple[Mapping[str, bytes], tuple[str, ...]]:
     """Steps with the tables they point into, and the `ta_bundle` of that symbol over them. Returns the bytes
-    of the tables without addresses, and where those with addresses start.
+    of the tables without addresses, and where those with addresses start. `turns` are equal cores on which
+    frames take turns.
     """
     fixed = {"copies": _copies(out, steps, arenas)}
-    fixed |= dispatch_tables(out, inputs, steps, arenas)
+    fixed |= dispatch_tables(out, inputs, steps, arenas, turns)
     fixed |= {"steps": _steps(out, inputs, steps)}
     _tensors(out, "inputs", member, steps.inputs, arenas)
     _tensors(out, "outputs", member, steps.outputs, arenas)

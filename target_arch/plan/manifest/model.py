@@ -429,6 +429,11 @@ class FramesEntry:
         str, "the instance, engine or host that is busy for that long with a frame, or `states`"
     ]
     curve: Annotated[tuple[FramesPoint, ...], "fewer frames, and what they take"]
+    cores: Annotated[
+        tuple[str, ...] | None,
+        "equal cores that compute a whole frame each, in turns: the first one the frames that round 0 starts",
+        WHERE_THERE,
+    ] = None
 
     def contradictions(self) -> Iterator[tuple[Path, str]]:
         """A period that is less than its lower bound."""

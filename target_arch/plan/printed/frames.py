@@ -1,5 +1,6 @@
 """The printed form of frames in flight."""
 
+from target_arch.diagnostics import listed
 from target_arch.plan.frames import FramePipeline
 from target_arch.plan.printed.reasoning import duration
 from target_arch.plan.printed.text import step_list, table
@@ -12,6 +13,8 @@ def frames_in_flight(pipeline: FramePipeline) -> str:
         busy = "waits for the states of the frame before" if pipeline.busiest == "states" else "is busy"
         where = "a frame" if pipeline.busiest == "states" else f"`{pipeline.busiest}`"
         said += f", {pipeline.gap:.1%} above the time in which {where} {busy} for one frame"
+    if pipeline.cores:
+        said += f"; frames take turns on {listed(pipeline.cores)}"
     if pipeline.alone and pipeline.period:
         said += f"; {pipeline.alone / pipeline.period:.2f} times as many as runs in turn"
     return f"{said}; {duration(pipeline.latency)} from the start of a frame to its result\n"
@@ -35,6 +38,6 @@ def frame_curve(pipeline: FramePipeline) -> str:
 def frame_steps(pipeline: FramePipeline) -> str:
     """The line, the curve, the stage of every step of a round, and the steps of all rounds."""
     stages = ", ".join(map(str, pipeline.stages))
-    rounds = f"rounds: {pipeline.rounds} of {len(pipeline.stages)} steps, after {pipeline.loads} loads"
+    rounds = f"rounds: {pipeline.rounds} of {pipeline.round_steps} steps, after {pipeline.loads} loads"
     rounds += f"; a frame is over after step {pipeline.done} of its last round\nstages: {stages}\n"
     return frames_in_flight(pipeline) + frame_curve(pipeline) + rounds + step_list(pipeline.order)

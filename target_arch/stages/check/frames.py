@@ -19,6 +19,7 @@ from target_arch.soc.model import SoC
 from target_arch.stages.check.meaning.check import check_meaning
 from target_arch.stages.check.plan import step_faults
 from target_arch.stages.check.rules import at_rest
+from target_arch.stages.check.rules.cores import unequal
 from target_arch.stages.check.rules.faults import Fault, at
 from target_arch.stages.check.rules.frames import FrameStates, executed
 from target_arch.stages.errors import CheckError
@@ -38,7 +39,7 @@ def check_frames(
     on the buffers of another frame, states that are not those of the frame before, frames that are not over
     when they are said to be, constants and states that are not where the `run` has them.
     """
-    for found in (_malformed(pipeline), _unknown(pipeline)):
+    for found in (_malformed(pipeline), _unknown(pipeline), unequal(soc, pipeline.cores)):
         faults = [*at("frames in flight", found)]
         if faults:
             raise CheckError(tuple(faults))
@@ -55,10 +56,13 @@ def check_frames(
 
 def _malformed(pipeline: FramePipeline) -> Iterator[Fault]:
     """Faults of a table that cannot be executed, round by round."""
-    length, steps = len(pipeline.stages), pipeline.order.steps
+    kinds, steps = max(len(pipeline.cores), 1), pipeline.order.steps
+    length = len(pipeline.stages) // kinds
     before, table = steps[: max(pipeline.loads, 0)], steps[max(pipeline.loads, 0) :]
     if pipeline.rounds < 1 or pipeline.loads < 0 or not 0 <= pipeline.done < length:
         yield "wrong-table", f"{len(steps)} steps are no {pipeline.rounds} rounds of {length}"
+    if pipeline.rounds % kinds or len(pipeline.stages) % kinds:
+        yield "wrong-table", f"its rounds do not take turns on {kinds} cores"
     if not all(0 <= stage < pipeline.frames for stage in pipeline.stages):
         yield "wrong-table", f"a stage is none of the {pipeline.frames} that a frame goes through"
     if not all(isinstance(step, Load | Fill) for step in before):
@@ -148,13 +152,22 @@ def _one_frame(
     there = executed(pipeline, soc.host.name, present).steps
     own = (each.number for each in there if each.frame == frame and each.number is not None)
     fills = [step for step in pipeline.order.at_init if isinstance(step, Fill)]
-    steps = [*fills, *(_renamed(pipeline.order.steps[number], names) for number in own)]
+    calls = (_of_run(pipeline, frame, pipeline.order.steps[number]) for number in own)
+    steps = [*fills, *(_renamed(step, names) for step in calls)]
     buffers = tuple(buffer for buffer in run.buffers if buffer.name in set(names.values()))
     offsets = {of: pipeline.plan.offsets[name] for name, of in names.items()}
     return (
         evolve(run, steps=tuple(steps), buffers=buffers),
         MemoryPlan(buffers=buffers, offsets=offsets),
     )
+
+
+def _of_run(pipeline: FramePipeline, frame: int, step: Step) -> Step:
+    """A call on the core of a frame as one on the core that computes a run."""
+    cores = pipeline.cores
+    if cores and isinstance(step, Dispatch) and step.instance == cores[frame % len(cores)]:
+        return evolve(step, instance=cores[0])
+    return step
 
 
 def _renamed(step: object, names: Mapping[str, str]) -> Copy | Dispatch:

@@ -132,23 +132,32 @@ class _Table:
         return next(inside, 0)
 
     def _ready(self, block: TaskBlock) -> int:
-        """The first time at which all that the block needs from others is there, and the host can begin."""
-        ready = self._needed(block)
-        if self._problem.where[block.tasks[0]] == HOST:
-            return ready
+        """The first time at which all that the block needs from others is there, and the host can begin it.
+        What follows on a core is issued while the core is at work.
+        """
+        where = self._problem.where[block.tasks[0]]
+        if where == HOST:
+            return self._needed(block)
+        if where not in self._problem.cores:
+            return self._begun(self._needed(block))
+        return max(self._needed(block), self._begun(self._needed(block, without=where)))
+
+    def _begun(self, ready: int) -> int:
+        """When the host can begin what is ready then."""
         for begin, takes in self._host:
             into = (ready - begin) % self._period
             if 0 < into < takes:
                 return ready + takes - into
         return ready
 
-    def _needed(self, block: TaskBlock) -> int:
+    def _needed(self, block: TaskBlock, without: str | None = None) -> int:
+        """When what a block needs is over; without what one resource does, if one is given."""
         inside = set(block.tasks)
         ends = (
             self.starts[other] + self._problem.takes[other] - start
             for number, start in zip(block.tasks, block.starts, strict=True)
             for other in self._problem.before[number]
-            if other not in inside
+            if other not in inside and self._problem.where[other] != without
         )
         return max((0, *ends))
 

@@ -2,7 +2,7 @@
 end and on from its start.
 
 First fit in several orders, each improved by moving what is on top to the front. The bound is the largest sum
-of live bytes, as it is for lives on a line; of what takes turns on a timeline, the most that one step needs.
+of live bytes, as it is for lives on a line; of what takes spans on a timeline, the most that one step needs.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,17 +14,34 @@ from attrs import frozen
 from target_arch.soc.rounding import round_up
 
 Numbers = np.ndarray[Any, np.dtype[np.int64]]
+Bits = np.ndarray[Any, np.dtype[np.bool_]]
 
 ROUNDS = 12
 """How often the buffer on top of an order is tried before all others."""
 
 
 @frozen(kw_only=True)
+class TimelineSpan:
+    """Steps of a timeline, which run one after the other: `length` of them from number `first` on, on a
+    circle of so many.
+    """
+
+    timeline: str
+    first: int
+    length: int
+    circle: int
+
+    def has(self, step: int) -> bool:
+        """Whether a step of the timeline is one of them."""
+        return (step - self.first) % self.circle < self.length
+
+
+@frozen(kw_only=True)
 class Arc:
     """Bytes that are needed for `length` steps from step `first` on, on a circle.
 
-    With a `timeline` that one step needs them, which is issued there and runs on that timeline. Steps of a
-    timeline run in turn, so that they may have the same bytes however many of them are issued.
+    With a `span` that steps of one timeline alone need them. They run in turn, so that bytes that others of
+    them need may be the same, however many of them are issued.
     """
 
     name: str
@@ -32,7 +49,7 @@ class Arc:
     alignment: int
     first: int
     length: int
-    timeline: str | None = None
+    span: TimelineSpan | None = None
 
 
 def packed(arcs: Sequence[Arc], circle: int) -> dict[str, int]:
@@ -55,11 +72,12 @@ def packed(arcs: Sequence[Arc], circle: int) -> dict[str, int]:
 
 def bound(arcs: Sequence[Arc], circle: int) -> int:
     """The most bytes that are live in one step: no offsets have a lower peak."""
-    live = _sums([arc for arc in arcs if arc.timeline is None], circle)
-    for timeline in sorted({arc.timeline for arc in arcs if arc.timeline is not None}):
-        there = [arc for arc in arcs if arc.timeline == timeline]
-        steps = sorted({arc.first % circle for arc in there})
-        own = (_sums([arc for arc in there if arc.first % circle == step], circle) for step in steps)
+    live = _sums([arc for arc in arcs if arc.span is None], circle)
+    spans = [(arc, arc.span) for arc in arcs if arc.span is not None]
+    for timeline in sorted({span.timeline for _, span in spans}):
+        there = [(arc, span) for arc, span in spans if span.timeline == timeline]
+        begins = sorted({span.first for _, span in there})
+        own = (_sums([arc for arc, span in there if span.has(first)], circle) for first in begins)
         live = live + np.max(list(own), axis=0)
     return int(live.max(initial=0))
 
@@ -76,16 +94,25 @@ def _sums(arcs: Sequence[Arc], circle: int) -> Numbers:
 
 
 def _meets(arcs: Sequence[Arc], circle: int) -> list[list[int]]:
-    """By arc the numbers of those that are live in one of its steps, and do not take turns with it."""
+    """By arc the numbers of those that are live in one of its steps, and do not take spans with it."""
     first = np.array([arc.first % circle for arc in arcs])
     length = np.array([arc.length for arc in arcs])
     ahead = (first[None, :] - first[:, None]) % circle
     meets = (ahead < length[:, None]) | (length[None, :] > ahead.T)
-    names = sorted({arc.timeline for arc in arcs if arc.timeline is not None})
-    place = np.array([-1 if arc.timeline is None else names.index(arc.timeline) for arc in arcs])
-    meets &= ~((place[:, None] == place[None, :]) & (place >= 0) & (ahead > 0))
+    for timeline in sorted({arc.span.timeline for arc in arcs if arc.span is not None}):
+        there = [n for n, arc in enumerate(arcs) if arc.span is not None and arc.span.timeline == timeline]
+        meets[np.ix_(there, there)] &= _meet([span for n in there if (span := arcs[n].span) is not None])
     np.fill_diagonal(meets, val=False)
     return [np.flatnonzero(row).tolist() for row in meets]
+
+
+def _meet(spans: Sequence[TimelineSpan]) -> Bits:
+    """Which spans on one timeline meet each other."""
+    first = np.array([span.first for span in spans])
+    length = np.array([span.length for span in spans])
+    ahead = (first[None, :] - first[:, None]) % spans[0].circle
+    meets: Bits = (ahead < length[:, None]) | (length[None, :] > ahead.T)
+    return meets
 
 
 def _plans(arcs: Sequence[Arc], meets: Sequence[Sequence[int]]) -> Iterator[list[int]]:

@@ -14,11 +14,15 @@ from target_arch.plan.memory import MemoryPlan
 from target_arch.plan.steps import StepOrder
 from target_arch.soc.model import SoC
 from target_arch.soc.numbering import timelines
+from target_arch.stages.frames.ahead import issued_ahead
 from target_arch.stages.frames.around import around_host
 from target_arch.stages.frames.blocks import TaskBlock, blocks_of
+from target_arch.stages.frames.cores import rotating
+from target_arch.stages.frames.lockstep import in_lockstep
 from target_arch.stages.frames.modulo import ModuloSchedule, in_turn, modulo_schedule
-from target_arch.stages.frames.problem import frame_problem
+from target_arch.stages.frames.problem import FrameProblem, frame_problem
 from target_arch.stages.frames.replay import FrameTimes, replayed
+from target_arch.stages.frames.rotation import rotated
 from target_arch.stages.frames.rounds import Round, round_of
 from target_arch.stages.frames.table import FrameTable, frame_table
 from target_arch.stages.garbage_collector import gc_paused
@@ -36,6 +40,12 @@ _STRETCHED = (0, 1, 2, 3, 5, 7, 10, 15, 20, 25, 30, 40, 50, 60, 80, 100, 150, 20
 """Percent above the bound of the periods that are tried."""
 _PACKED = (0.4, 0.7, 0.85, 0.95)
 """The parts of a period that a resource is busy for at least if it gets no gaps."""
+_ENOUGH = 24
+"""Schedules for frames in turn on cores, after which no longer period is tried."""
+_TASKS = 120
+"""The most tasks of such frames together, where others than the cores are at work for them: with more, fewer
+cores take turns.
+"""
 
 
 @frozen(kw_only=True)
@@ -58,16 +68,20 @@ class _Search:
     """The pipelines of one run, each made once."""
 
     def __init__(
-        self, soc: SoC, run: StepOrder, plan: MemoryPlan, times: Times, within: float | None, most: int
+        self, soc: SoC, problem: FrameProblem, plan: MemoryPlan, within: float | None, most: int
     ) -> None:
         self._soc, self._plan = soc, plan
         self._within = None if within is None else within * PICO
-        self.problem = frame_problem(soc, run, times)
+        self.problem = problem
         self._blocks = blocks_of(self.problem)
         self._sizes = {memory.name: arena_capacity(plan, memory.name, memory.size) for memory in soc.memories}
         self._ranks = {name: number for number, name in enumerate(timelines(soc))}
         self._made: dict[tuple[tuple[int, ...], tuple[int, ...], int], _Pipeline] = {}
         self._schedules: list[ModuloSchedule] = []
+        lockstep = in_lockstep(problem)
+        if lockstep is not None:
+            self._try(iter([lockstep]))
+            return
         self._try(self._tried(self._blocks))
         if self._far(most) and max(self.problem.widths.values(), default=1) > 1:
             self._try(self._tried(blocks_of(self.problem, narrow=True)))
@@ -77,10 +91,10 @@ class _Search:
     def _far(self, most: int) -> bool:
         """Whether no period so far is near the bound."""
         best = self.best(most)
-        return best is None or best.times.period > self.problem.bound * (1 + _REWARD)
+        return best is None or best.times.period * self.problem.frames > self.problem.bound * (1 + _REWARD)
 
     def _try(self, found: Iterator[ModuloSchedule | None]) -> None:
-        self._schedules += [each for each in found if each is not None]
+        self._schedules += [issued_ahead(self.problem, each) for each in found if each is not None]
         self._schedules.sort(key=lambda each: (each.period, each.stages))
 
     def _periods(self) -> Iterator[int]:
@@ -88,10 +102,16 @@ class _Search:
         return (least * (100 + percent) // 100 for percent in _STRETCHED)
 
     def _tried(self, blocks: Sequence[TaskBlock]) -> Iterator[ModuloSchedule | None]:
-        yield in_turn(self.problem)
+        if not self.problem.cores:
+            yield in_turn(self.problem)
+        found = 0
         for period in self._periods():
             for packed in _PACKED:
-                yield modulo_schedule(self.problem, blocks, self._sizes, period, packed)
+                made = modulo_schedule(self.problem, blocks, self._sizes, period, packed)
+                found += made is not None
+                yield made
+            if self.problem.cores and found >= _ENOUGH:
+                return
 
     def _around(self) -> Iterator[ModuloSchedule | None]:
         for period in self._periods():
@@ -106,15 +126,22 @@ class _Search:
     def _shortest(self, frames: int, within: float | None) -> _Pipeline | None:
         best: _Pipeline | None = None
         for schedule in self._schedules:
-            if schedule.stages > frames:
+            if self._least_frames(schedule) > frames:
                 continue
-            if best is not None and best.times.period <= schedule.period:
+            if best is not None and best.times.period * self.problem.frames <= schedule.period:
                 break
             made = self._pipeline(schedule)
             late = within is not None and made.times.latency > within
-            if made.fits and not late and (best is None or made.rank < best.rank):
+            able = made.fits and made.round.stages <= frames and not late
+            if able and (best is None or made.rank < best.rank):
                 best = made
         return best
+
+    def _least_frames(self, schedule: ModuloSchedule) -> int:
+        """The frames in flight that a schedule has at least."""
+        if not self.problem.cores:
+            return schedule.stages
+        return (schedule.end - 1) // schedule.period * self.problem.frames + 1
 
     def enough(self, limit: int) -> _Pipeline | None:
         """The fewest frames that are nearly as fast as so many."""
@@ -158,10 +185,13 @@ def pipelined(
     seconds if that is possible.
     """
     most = MOST if frames is None else frames
-    search = _Search(soc, run, plan, times, within, most)
-    best = search.enough(most)
-    if best is None:
+    problem = frame_problem(soc, run, times)
+    problems = [problem, *_in_turn_on_cores(soc, problem, most)]
+    searches = [_Search(soc, each, plan, within, most) for each in problems]
+    found = [(search, best) for search in searches if (best := search.enough(most)) is not None]
+    if not found:
         return None
+    search, best = min(found, key=lambda pair: pair[1].times.period)
     table, problem = best.table, search.problem
     return FramePipeline(
         order=table.order,
@@ -173,18 +203,31 @@ def pipelined(
         plan=table.plan,
         period=best.times.period / PICO,
         latency=best.times.latency / PICO,
-        bound=problem.bound / PICO,
+        bound=problem.bound / problem.frames / PICO,
         busiest=problem.busiest or soc.host.name,
         alone=alone,
-        curve=tuple(_curve(search, plan, best.round.stages)),
+        cores=problem.cores,
+        curve=tuple(_curve(searches, plan, best.round.stages)),
     )
 
 
-def _curve(search: _Search, run: MemoryPlan, frames: int) -> Iterator[CurvePoint]:
+def _in_turn_on_cores(soc: SoC, problem: FrameProblem, most: int) -> Iterator[FrameProblem]:
+    """The problems of frames that take turns on equal cores."""
+    for cores in rotating(soc, problem.run, most):
+        every = rotated(soc, problem, cores)
+        able = _TASKS // len(problem.steps)
+        if in_lockstep(every) is not None or able >= len(cores):
+            yield every
+        elif able > 1:
+            yield rotated(soc, problem, cores[:able])
+
+
+def _curve(searches: Sequence[_Search], run: MemoryPlan, frames: int) -> Iterator[CurvePoint]:
     """The pipeline with each number of frames, and the bytes that it and a run take in turn."""
     for number in range(1, frames + 1):
-        best = search.best(number)
-        if best is not None:
+        found = [best for search in searches if (best := search.best(number)) is not None]
+        if found:
+            best = min(found, key=lambda each: each.times.period)
             peaks = {arena: n for arena, n in best.table.plan.peaks.items() if not arena.caller}
             yield CurvePoint(
                 frames=number,

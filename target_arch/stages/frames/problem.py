@@ -6,7 +6,7 @@ from functools import cached_property
 
 from attrs import field, frozen
 
-from target_arch.plan.memory import Buffer
+from target_arch.plan.memory import Buffer, BufferKind
 from target_arch.plan.steps import Copy, Dispatch, StepOrder
 from target_arch.soc.model import HOST_ENGINE, CopyPath, SoC
 from target_arch.soc.rounding import ceil_div
@@ -20,6 +20,14 @@ from target_arch.stages.steps.simulation.replay import step_times
 from target_arch.stages.steps.simulation.times import Times
 
 
+@frozen
+class CopyOf:
+    """A buffer of a round that starts several frames: that of a run, for the frame of this number."""
+
+    of: str
+    frame: int
+
+
 @frozen(kw_only=True, slots=False)
 class FrameProblem:
     """The copies and dispatches of a run as a modulo scheduling problem. Times are whole picoseconds.
@@ -28,6 +36,9 @@ class FrameProblem:
     pairs: the first must have ended before the next frame's second begins, as both touch a state. `widths`
     is how many tasks a resource does at once: the channels of an engine. `orders` are what tasks of others
     take of the host.
+
+    Where a round starts a frame on each of several equal `cores`, the tasks of these frames follow each
+    other, and `copies` says whose each buffer is.
     """
 
     run: StepOrder = field(repr=False)
@@ -38,6 +49,17 @@ class FrameProblem:
     carried: tuple[tuple[int, int], ...]
     widths: Mapping[str, int]
     orders: Orders = NO_ORDERS
+    cores: tuple[str, ...] = ()
+    copies: Mapping[str, CopyOf] = field(factory=dict, repr=False)
+
+    @property
+    def frames(self) -> int:
+        """The frames that a round starts."""
+        return max(len(self.cores), 1)
+
+    def frame(self, task: int) -> int:
+        """Which of these a task works for."""
+        return task * self.frames // len(self.steps)
 
     @cached_property
     def busy(self) -> Mapping[str, int]:
@@ -78,6 +100,17 @@ class FrameProblem:
             if known:
                 ends[number] = max(known) + self.takes[number]
         return ends.get(last, 0)
+
+
+def common(run: StepOrder) -> dict[str, str]:
+    """The buffers that all frames have in common, and by which name: a state and its next value are the same
+    bytes.
+    """
+    staying = (BufferKind.CONSTANT, BufferKind.RESIDENT)
+    shared = {buffer.name: buffer.name for buffer in run.buffers if buffer.kind in staying}
+    for state in run.states:
+        shared |= {state.now: state.now, state.next: state.now}
+    return shared
 
 
 STATES = "states"

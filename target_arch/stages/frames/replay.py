@@ -25,10 +25,11 @@ def replayed(problem: FrameProblem, one: Round) -> FrameTimes:
     """The times of a round. Steps take what they take in the run."""
     clock, values = Clock(orders=problem.orders), dict[str, int]()
     begins, ends = list[int](), list[int]()
-    rounds = WARM * (one.stages + 1)
+    rounds, length = WARM * (one.stages + 1), len(one.steps) // one.frames
     for turn in range(2 * rounds):
-        begins.append(clock.now)
         for number, step in enumerate(one.steps):
+            if number % length == 0:
+                begins.append(clock.now)
             if isinstance(step, RoundTask):
                 event = None
                 if step.timeline is not None:
@@ -38,7 +39,8 @@ def replayed(problem: FrameProblem, one: Round) -> FrameTimes:
             elif turn >= step.back:
                 value = (turn - step.back) * one.counts[step.timeline] + step.place
                 clock.wait(Event(timeline=step.timeline, value=value))
-            if number == one.done:
+            if number % length == one.done:
                 ends.append(clock.now)
-    latency = max(ends[turn] - begins[turn - one.stages + 1] for turn in range(rounds, 2 * rounds))
-    return FrameTimes(period=(ends[-1] - ends[rounds - 1]) / rounds, latency=latency)
+    counted = range(rounds * one.frames, 2 * rounds * one.frames)
+    latency = max(ends[part] - begins[part - one.stages + 1] for part in counted)
+    return FrameTimes(period=(ends[-1] - ends[counted[0] - 1]) / len(counted), latency=latency)

@@ -8,13 +8,14 @@ own.
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 
-from attrs import field, frozen, mutable
+from attrs import evolve, field, frozen, mutable
 
 from target_arch.plan.memory import BufferKind
-from target_arch.plan.steps import Copy, Event, StepOrder
+from target_arch.plan.steps import Copy, Event
 from target_arch.stages.frames.blocks import names_of
 from target_arch.stages.frames.modulo import ModuloSchedule
-from target_arch.stages.frames.problem import FrameProblem
+from target_arch.stages.frames.parts import Parts, parts_of
+from target_arch.stages.frames.problem import FrameProblem, common
 from target_arch.stages.program.hazards import ByteAccess, InFlight
 
 
@@ -41,8 +42,8 @@ RoundStep = RoundTask | RoundWait
 
 @frozen(kw_only=True)
 class Round:
-    """The steps of every round. After step `done` the frame is over that was started `stages - 1` rounds
-    before.
+    """The steps of every round. It has `frames` equal parts, each of which starts a frame. After step `done`
+    of a part the frame is over that was started `stages - 1` parts before.
 
     `lives` are by buffer of the run the first and the last step in which that of one frame is live, counted
     from the first step of the round in which the frame is started; without constants and states. `counts` are
@@ -50,6 +51,7 @@ class Round:
     """
 
     steps: tuple[RoundStep, ...]
+    frames: int
     stages: int
     done: int
     lives: Mapping[str, tuple[int, int]] = field(repr=False)
@@ -63,10 +65,11 @@ def round_of(problem: FrameProblem, schedule: ModuloSchedule, ranks: Mapping[str
 
 @frozen
 class _Entry:
-    """A task in the order of a round; None is the end of a frame."""
+    """A task in the order of a round, or without one the end of a frame that the round starts."""
 
     task: int | None
     stage: int
+    frame: int
 
 
 @mutable
@@ -74,7 +77,9 @@ class _Issued:
     """A round as it was issued."""
 
     steps: list[RoundStep] = field(factory=list)
-    done: int = 0
+    firsts: dict[int, int] = field(factory=dict)
+    ends: dict[int, int] = field(factory=dict)
+    """By frame its first step, and the one after which it is over."""
 
 
 class _Issuer:
@@ -84,7 +89,7 @@ class _Issuer:
         self._timelines = [_timeline(problem, schedule, number) for number in range(len(problem.steps))]
         names = [name for name in self._timelines if name is not None]
         self._counts = {name: names.count(name) for name in sorted(set(names), key=ranks.__getitem__)}
-        self._shared = _shared(problem.run)
+        self._shared = common(problem.run)
         self._sizes = {buffer.name: buffer.bytes for buffer in problem.run.buffers}
         self._flight = InFlight()
         self._rounds: list[_Issued] = []
@@ -99,32 +104,49 @@ class _Issuer:
         timeline and value.
         """
         self._open: dict[str, deque[tuple[int, list[str]]]] = {}
-        self._last: dict[tuple[int, str], int] = {}
-        """By frame and timeline the last value that the frame issued."""
+        self._last: dict[tuple[int, int, str], int] = {}
+        """By round, frame that it starts and timeline the last value that the frame issued."""
 
     def round(self) -> Round:
-        stages = self._schedule.stages
-        for number in range(2 * stages + 3):
+        turns = self._schedule.stages + 1
+        for number in range(2 * turns + 1):
             self._issue(number)
         last = self._rounds[-1]
-        for other in self._rounds[-stages - 1 :]:
+        for other in self._rounds[-turns:]:
             assert other == last, "rounds do not repeat"
+        firsts = [last.firsts.get(frame, 0) for frame in range(self._problem.frames)]
+        parts = parts_of(len(last.steps), firsts)
+        stages, done = self._over_after(parts)
         return Round(
-            steps=tuple(last.steps),
+            steps=tuple(_filled_up(last.steps, parts)),
+            frames=self._problem.frames,
             stages=stages,
-            done=last.done,
-            lives=self._lives(stages + 1, len(last.steps)),
+            done=done,
+            lives=self._lives(turns, stages, parts),
             counts=self._counts,
         )
+
+    def _over_after(self, parts: Parts) -> tuple[int, int]:
+        """The parts that a frame takes part in, and the step of the last one after which every frame is
+        over.
+        """
+        length, ends = parts.length, self._rounds[-1].ends
+        found = []
+        for entry in self._entries:
+            if entry.task is None:
+                turn, step = divmod(parts.place(ends[entry.frame]), length)
+                found.append((entry.stage * self._problem.frames + turn - entry.frame + 1, step))
+        return max(found)
 
     def _issue(self, number: int) -> None:
         self._rounds.append(_Issued())
         for entry in self._entries:
-            frame = number - entry.stage
+            turn = number - entry.stage
             if entry.task is None:
-                self._end(frame)
+                self._end(turn, entry.frame)
             else:
-                self._start(entry.task, frame, entry.stage)
+                self._rounds[-1].firsts.setdefault(entry.frame, len(self._rounds[-1].steps))
+                self._start(entry.task, turn, entry.stage)
 
     def _start(self, task: int, frame: int, stage: int) -> None:
         accesses = tuple(self._accesses(task, frame))
@@ -140,7 +162,7 @@ class _Issuer:
             event = self._flight.next_event(timeline)
             self._flight.issue(event, accesses)
             self._open.setdefault(timeline, deque()).append((event.value, names))
-            self._last[frame, timeline] = event.value
+            self._last[frame, self._problem.frame(task), timeline] = event.value
             for memory in sorted({self._memories[name] for name in self._dying[task]} & self._drained):
                 end = turn + self._schedule.starts[task] + self._problem.takes[task]
                 self._closing.setdefault(memory, []).append((end, timeline, event.value))
@@ -155,12 +177,12 @@ class _Issuer:
             self._closing[memory] = [each for each in closing if each[0] > now]
         return self._flight.incomplete(found)
 
-    def _end(self, frame: int) -> None:
-        """Wait for everything of a frame."""
-        last = {name: value for name in self._counts if (value := self._last.get((frame, name)))}
+    def _end(self, turn: int, frame: int) -> None:
+        """Wait for everything of a frame that was started in that round."""
+        last = {name: value for name in self._counts if (value := self._last.get((turn, frame, name)))}
         done = self._flight.incomplete(last)
         self._wait(done)
-        self._rounds[-1].done = max(len(self._rounds[-1].steps) - 1, 0)
+        self._rounds[-1].ends[frame] = max(len(self._rounds[-1].steps) - 1, 0)
 
     def _wait(self, needed: Mapping[str, int]) -> None:
         for timeline in sorted(needed, key=self._ranks.__getitem__):
@@ -196,23 +218,44 @@ class _Issuer:
     def _name(self, buffer: str, frame: int) -> str:
         return self._shared.get(buffer) or f"{frame} {buffer}"
 
-    def _lives(self, frame: int, length: int) -> dict[str, tuple[int, int]]:
-        """The lives of the buffers of one frame. The caller has the inputs a round before the frame starts,
-        and the outputs for the round after it is over; memory of its own is lent all the time.
+    def _lives(self, turn: int, stages: int, parts: Parts) -> dict[str, tuple[int, int]]:
+        """The lives of the buffers of the frames of one round. The caller has the inputs a part before the
+        frame starts, and the outputs for the part after it is over; memory of its own is lent all the time.
         """
         lives: dict[str, tuple[int, int]] = {}
         for buffer in self._problem.run.buffers:
             if buffer.name in self._shared:
                 continue
-            found = self._touched.get(self._name(buffer.name, frame))
-            first, last = found or ((frame, 0), (frame, 0))
-            life = [(turn - frame) * length + step for turn, step in (first, last)]
+            copied = self._problem.copies.get(buffer.name)
+            frame = 0 if copied is None else copied.frame
+            found = self._touched.get(self._name(buffer.name, turn), ())
+            life = [(at - turn) * parts.filled + parts.place(step) for at, step in found]
+            life = life or [frame * parts.length] * 2
             if buffer.kind is BufferKind.INPUT or buffer.caller:
-                life[0] = -length
+                life[0] = (frame - 1) * parts.length
             if buffer.caller or any(buffer.name == name for _, name in self._problem.run.outputs):
-                life[1] = (self._schedule.stages + 1) * length - 1
+                life[1] = (frame + stages + 1) * parts.length - 1
             lives[buffer.name] = (life[0], life[1])
         return lives
+
+
+def _filled_up(steps: Sequence[RoundStep], parts: Parts) -> Iterator[RoundStep]:
+    """The steps with parts of one length: at the end of shorter ones, what was waited for last is waited for
+    again.
+    """
+    for first, end in parts.spans:
+        yield from steps[first:end]
+        for _ in range(parts.length - (end - first)):
+            yield _last_wait(steps, end)
+
+
+def _last_wait(steps: Sequence[RoundStep], end: int) -> RoundWait:
+    """The wait that is over since shortly before a step."""
+    for step in reversed(steps[:end]):
+        if isinstance(step, RoundWait):
+            return step
+    wait = next(step for step in reversed(steps) if isinstance(step, RoundWait))
+    return evolve(wait, back=wait.back + 1)
 
 
 def _later(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
@@ -239,19 +282,33 @@ def _first_tasks(problem: FrameProblem, shared: Mapping[str, str]) -> list[list[
 
 
 def _entries(problem: FrameProblem, schedule: ModuloSchedule) -> list[_Entry]:
-    """The tasks in the order of a round, with the end of a frame."""
+    """The tasks in the order of a round, with the ends of frames. Those on cores that all end with the round
+    are over in it, and not in the next one.
+    """
     period = schedule.period
     order = [
         (
             (issue % period, 1 + (step.event is None and takes > 0), start, number),
-            _Entry(number, issue // period),
+            _Entry(number, issue // period, problem.frame(number)),
         )
         for number, (step, issue, start, takes) in enumerate(
             zip(problem.steps, schedule.issues, schedule.starts, problem.takes, strict=True)
         )
     ]
-    order.append(((schedule.end % period, 0, 0, 0), _Entry(None, schedule.end // period)))
+    for frame, end in enumerate(_ends(problem, schedule)):
+        turn = max(end - 1, 0) // period if problem.cores else end // period
+        order.append(((end - turn * period, 0, 0, frame), _Entry(None, turn, frame)))
     return [entry for _, entry in sorted(order, key=lambda pair: pair[0])]
+
+
+def _ends(problem: FrameProblem, schedule: ModuloSchedule) -> list[int]:
+    """When each frame that a round starts is over."""
+    if problem.frames == 1:
+        return [schedule.end]
+    ends = [0] * problem.frames
+    for number, (start, takes) in enumerate(zip(schedule.starts, problem.takes, strict=True)):
+        ends[problem.frame(number)] = max(ends[problem.frame(number)], start + takes)
+    return ends
 
 
 def _timeline(problem: FrameProblem, schedule: ModuloSchedule, number: int) -> str | None:
@@ -259,14 +316,3 @@ def _timeline(problem: FrameProblem, schedule: ModuloSchedule, number: int) -> s
     if step.event is None:
         return None
     return f"{step.engine}.{schedule.channels[number]}" if isinstance(step, Copy) else step.event.timeline
-
-
-def _shared(run: StepOrder) -> dict[str, str]:
-    """The buffers that all frames have in common, and by which name: a state and its next value are the same
-    bytes.
-    """
-    staying = (BufferKind.CONSTANT, BufferKind.RESIDENT)
-    shared = {buffer.name: buffer.name for buffer in run.buffers if buffer.kind in staying}
-    for state in run.states:
-        shared |= {state.now: state.now, state.next: state.now}
-    return shared

@@ -1,5 +1,6 @@
 """From a round to the table of steps: as many rounds as buffers need places, and an offset for each."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from attrs import evolve, frozen
@@ -9,9 +10,10 @@ from target_arch.plan.memory import Arena, Buffer, BufferKind, MemoryPlan
 from target_arch.plan.steps import Copy, Dispatch, Event, Step, StepOrder, Wait
 from target_arch.soc.rounding import ceil_div
 from target_arch.stages.frames.blocks import names_of
-from target_arch.stages.frames.packing import Arc, bound, packed
+from target_arch.stages.frames.packing import Arc, TimelineSpan, bound, packed
 from target_arch.stages.frames.problem import FrameProblem
 from target_arch.stages.frames.rounds import Round, RoundStep, RoundTask, RoundWait
+from target_arch.stages.steps.simulation.clock import HOST
 
 
 @frozen(kw_only=True)
@@ -55,11 +57,21 @@ def frame_table(problem: FrameProblem, plan: MemoryPlan, one: Round) -> FrameTab
             ),
             states=run.states,
         ),
-        stages=tuple(step.stage if isinstance(step, RoundTask) else 0 for step in one.steps),
-        rounds=rounds,
+        stages=tuple(_stages(problem, one)),
+        rounds=rounds * one.frames,
         buffers={buffer.name: about for buffer, about in buffers},
-        plan=_plan(plan, buffers, _alone(problem), rounds * length),
+        plan=_plan(plan, buffers, _spans(problem, one, rounds), rounds * length),
     )
+
+
+def _stages(problem: FrameProblem, one: Round) -> Iterator[int]:
+    """Before how many parts of the round the frame of each step was started."""
+    length = len(one.steps) // one.frames
+    for number, step in enumerate(one.steps):
+        if isinstance(step, RoundTask):
+            yield step.stage * one.frames + number // length - problem.frame(step.task)
+        else:
+            yield 0
 
 
 class _Writer:
@@ -71,7 +83,10 @@ class _Writer:
 
     def name(self, buffer: str, turn: int) -> str:
         """The buffer of the frames that start in a round."""
-        return f"{buffer}#{turn % self._rounds}" if buffer in self._one.lives else buffer
+        if buffer not in self._one.lives:
+            return buffer
+        of, part = _part_of(self._problem, buffer, turn % self._rounds)
+        return f"{of}#{part}"
 
     def step(self, turn: int, step: RoundStep) -> Step:
         """The step in that round of the table; called in the order of the table."""
@@ -101,6 +116,12 @@ class _Writer:
         return Event(timeline=timeline, value=self._values[timeline])
 
 
+def _part_of(problem: FrameProblem, buffer: str, turn: int) -> tuple[str, int]:
+    """The buffer of a run that one of a round is, and the part of the table that starts its frame."""
+    copied = problem.copies.get(buffer)
+    return (buffer, turn) if copied is None else (copied.of, turn * problem.frames + copied.frame)
+
+
 def _buffers(
     problem: FrameProblem, one: Round, rounds: int, loads: int, end: int
 ) -> Iterator[tuple[Buffer, FrameBuffer]]:
@@ -113,36 +134,65 @@ def _buffers(
             continue
         for turn in range(rounds):
             first = loads + (life[0] + turn * length) % (rounds * length)
+            of, part = _part_of(problem, buffer.name, turn)
             moved = evolve(
                 buffer,
-                name=f"{buffer.name}#{turn}",
+                name=f"{of}#{part}",
                 first=first,
                 last=first + life[1] - life[0],
                 over=(),
-                turn=turn if buffer.caller else None,
+                turn=part if buffer.caller else None,
             )
-            yield moved, FrameBuffer(of=buffer.name, round=turn)
+            yield moved, FrameBuffer(of=of, round=part)
 
 
-def _alone(problem: FrameProblem) -> dict[str, str]:
-    """The local buffers that one step alone touches, each with the timeline on which that runs."""
-    steps: dict[str, list[Copy | Dispatch]] = {}
-    for step in problem.steps:
-        for name in dict.fromkeys(names_of(step)):
-            steps.setdefault(name, []).append(step)
-    local = (buffer.name for buffer in problem.run.buffers if buffer.kind is BufferKind.LOCAL)
-    calls = ((name, *steps.get(name, ())) for name in local)
+def _spans(problem: FrameProblem, one: Round, rounds: int) -> dict[str, TimelineSpan]:
+    """The buffers of the table that steps of one timeline alone touch, with their spans there: those of
+    frames that take turns on cores, else those that one step needs for itself.
+    """
+    found: dict[str, TimelineSpan] = {}
+    for name, (timeline, first, last) in _steps_of_one_timeline(problem, one).items():
+        count = one.counts[timeline]
+        for turn in range(rounds if problem.cores or first == last else 0):
+            of, part = _part_of(problem, name, turn)
+            found[f"{of}#{part}"] = TimelineSpan(
+                timeline=timeline,
+                first=(first + turn * count) % (rounds * count),
+                length=last - first + 1,
+                circle=rounds * count,
+            )
+    return found
+
+
+def _steps_of_one_timeline(problem: FrameProblem, one: Round) -> dict[str, tuple[str, int, int]]:
+    """The buffers that only calls on one timeline touch, with it and the numbers of the first and the last,
+    counted from the first of the round in which the frame is started. Where one step needs local bytes, that
+    is its number.
+    """
+    kinds = (BufferKind.LOCAL, BufferKind.ACTIVATION) if problem.cores else (BufferKind.LOCAL,)
+    outside = {name for _, name in problem.run.outputs}
+    own = {b.name for b in problem.run.buffers if b.kind in kinds and not b.caller} - outside
+    counts = Counter[str]()
+    touched: dict[str, list[tuple[str, int]]] = {}
+    for step in one.steps:
+        if isinstance(step, RoundTask):
+            timeline, what = step.timeline or HOST, problem.steps[step.task]
+            number = step.stage * one.counts.get(timeline, 0) + counts[timeline]
+            counts[timeline] += 1
+            timeline = timeline if isinstance(what, Dispatch) else HOST
+            for name in own.intersection(names_of(what)):
+                touched.setdefault(name, []).append((timeline, number))
     return {
-        name: one.event.timeline
-        for name, *there in calls
-        if len(there) == 1 and isinstance(one := there[0], Dispatch) and one.event is not None
+        name: (there[0][0], min(number for _, number in there), max(number for _, number in there))
+        for name, there in sorted(touched.items())
+        if {timeline for timeline, _ in there} == {there[0][0]} and there[0][0] != HOST
     }
 
 
 def _plan(
     run: MemoryPlan,
     buffers: Sequence[tuple[Buffer, FrameBuffer]],
-    alone: Mapping[str, str],
+    spans: Mapping[str, TimelineSpan],
     circle: int,
 ) -> MemoryPlan:
     offsets = {one.name: run.offsets[one.name] for one, _ in buffers if one.name in run.offsets}
@@ -159,9 +209,9 @@ def _plan(
                 alignment=buffer.alignment,
                 first=buffer.first,
                 length=buffer.last - buffer.first + 1,
-                timeline=alone.get(about.of),
+                span=spans.get(buffer.name),
             )
-            for buffer, about in there
+            for buffer, _ in there
         ]
         offsets |= packed(arcs, circle)
         peaks[arena] = max((offsets[buffer.name] + buffer.bytes for buffer, _ in there), default=0)

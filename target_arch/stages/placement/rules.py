@@ -87,6 +87,10 @@ class Rules:
         """These rules, and never again an operator on a target, each pair with its reason."""
         return evolve(self, given_up=(*self.given_up, *found))
 
+    def forbidding(self, instances: Iterable[str]) -> "Rules":
+        """These rules, and no operator on these instances."""
+        return evolve(self, forbid=(*self.forbid, *((EVERY, name) for name in instances)))
+
     def taking_back(self, pairs: Iterable[tuple[str, str]]) -> "Rules":
         """These rules, in which these operators may go to these targets again."""
         back = frozenset(pairs)

@@ -67,7 +67,7 @@ class _Orderer:
     def __init__(
         self, work: PartialLowering, program: Program, homes: TensorHomes, times: Times, *, crowded: bool
     ) -> None:
-        self._soc, self._program = work.soc, program
+        self._soc, self._program, self._started = work.soc, program, work.setting.started
         self._ranks = {name: number for number, name in enumerate(timelines(work.soc))}
         self._hosts = frozenset(i.name for i in work.soc.instances if i.arch.host)
         self._flight = InFlight()
@@ -85,7 +85,7 @@ class _Orderer:
         self._free = FreeBytes(work.soc, program, self._flight, self._clock) if crowded else None
 
     def order(self) -> StepOrder:
-        self._steps += (*_loads(self._soc, self._program), *_fills(self._program))
+        self._steps += (*_loads(self._soc, self._program, self._started), *_fills(self._program))
         for number, item in enumerate(self._program.items):
             names = tuple(dict.fromkeys(item.names()))
             self._begin(number, item, [name for name in names if name not in self._first])
@@ -288,11 +288,11 @@ class _Orderer:
         )
 
 
-def _loads(soc: SoC, program: Program) -> Iterator[Load]:
-    """One Load for every instance in use but the host. A linked program is present already, but is still
-    started.
+def _loads(soc: SoC, program: Program, started: frozenset[str]) -> Iterator[Load]:
+    """One Load for every instance in use but the host, and for those that are started in any case. A linked
+    program is present already, but is still started.
     """
-    used = {item.instance for item in program.items if isinstance(item, Run)}
+    used = started.union(item.instance for item in program.items if isinstance(item, Run))
     for instance in soc.instances:
         load = instance.arch.load
         if instance.name in used and not instance.arch.host:

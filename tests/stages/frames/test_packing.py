@@ -5,7 +5,7 @@ from random import Random
 import pytest
 from attrs import evolve
 
-from target_arch.stages.frames.packing import Arc, bound, packed
+from target_arch.stages.frames.packing import Arc, TimelineSpan, bound, packed
 
 
 def arcs(random: Random, circle: int) -> list[Arc]:
@@ -48,29 +48,48 @@ def test_buffers_that_take_turns_share_their_bytes() -> None:
     assert packed(some, 19)["b0"] != packed(some, 19)["b3"]  # the last one goes on over the end
 
 
+def span(random: Random, timeline: str) -> TimelineSpan:
+    circle = 12
+    return TimelineSpan(
+        timeline=timeline, first=random.randrange(circle), length=random.randint(1, 4), circle=circle
+    )
+
+
+def steps(span: TimelineSpan) -> set[int]:
+    return {step for step in range(span.circle) if span.has(step)}
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_steps_of_a_timeline_take_turns(seed: int) -> None:
-    """Arcs with a timeline share bytes with those of its other steps, and with nothing else that is live."""
+    """Arcs with a span share bytes with those of other steps of its timeline, and with nothing else that is
+    live.
+    """
     random = Random(seed)
     circle = random.randint(1, 30)
-    some = [evolve(arc, timeline=random.choice((None, "a", "b"))) for arc in arcs(random, circle)]
+    spans = (None, span(random, "a"), span(random, "a"), span(random, "b"))
+    some = [evolve(arc, span=random.choice(spans)) for arc in arcs(random, circle)]
     offsets = packed(some, circle)
     for number, one in enumerate(some):
         for other in some[:number]:
             start, there = offsets[one.name], offsets[other.name]
             apart = start >= there + other.bytes or there >= start + one.bytes
-            steps = (one.first % circle, other.first % circle)
-            turns = one.timeline is not None and one.timeline == other.timeline and steps[0] != steps[1]
-            assert apart or turns or not live(one, circle) & live(other, circle)
+            known = one.span is not None and other.span is not None
+            same = known and one.span.timeline == other.span.timeline
+            in_turn = same and not steps(one.span) & steps(other.span)
+            assert apart or in_turn or not live(one, circle) & live(other, circle)
     assert bound(some, circle) <= max(offsets[arc.name] + arc.bytes for arc in some)
-    assert bound(some, circle) <= bound([evolve(arc, timeline=None) for arc in some], circle)
+    assert bound(some, circle) <= bound([evolve(arc, span=None) for arc in some], circle)
 
 
 def test_the_bound_of_a_timeline_is_what_its_longest_step_needs() -> None:
-    some = [
-        Arc(name=f"b{n}", bytes=64 * (n + 1), alignment=1, first=n, length=6, timeline="a") for n in range(3)
-    ]
+    def one(name: str, bytes: int, step: int, length: int = 1) -> Arc:
+        there = TimelineSpan(timeline="a", first=step, length=length, circle=10)
+        return Arc(name=name, bytes=bytes, alignment=1, first=step, length=6, span=there)
+
+    some = [one(f"b{n}", 64 * (n + 1), n) for n in range(3)]
     beside = Arc(name="beside", bytes=10, alignment=1, first=0, length=10)
-    twin = Arc(name="twin", bytes=5, alignment=1, first=2, length=6, timeline="a")
+    twin = one("twin", 5, 2)
     assert bound([*some, beside, twin], 10) == 64 * 3 + 5 + 10
     assert max(packed([*some, beside, twin], 10).values()) < 64 * 3 + 5 + 10
+    longer = one("longer", 5, 1, length=2)
+    assert bound([*some, longer], 10) == 64 * 3 + 5

@@ -17,8 +17,10 @@ from target_arch.plan.operators.facts import Aliasing
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.plan.steps import Copy, Dispatch
 
-CALLER, LEND = "caller", "lend"
-"""Partition and operator of the step by which the caller lends memory: no result is in it yet."""
+CALLER, LEND, RESET = "caller", "lend", "reset"
+"""Partition and operators of the steps by which the caller lends memory, or gives states their initial
+values: no result is in them yet.
+"""
 
 
 @frozen(kw_only=True)
@@ -86,7 +88,7 @@ class Holders:
         if part.of not in self._owners:
             return None
         who = (step.partition, step.operator if isinstance(step, Dispatch) else "")
-        if who == (CALLER, LEND):
+        if who in ((CALLER, LEND), (CALLER, RESET)):
             return None
         number = self._writers.setdefault(who, len(self._writers) + 1)
         rows = part.offset + np.arange(part.rows) * part.stride

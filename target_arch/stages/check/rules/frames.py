@@ -15,7 +15,7 @@ from target_arch.plan.frames import FramePipeline
 from target_arch.plan.kernels import Access, Operand
 from target_arch.plan.memory import Buffer, BufferKind, MemoryPlan
 from target_arch.plan.steps import Copy, Dispatch, Event, Step, StepOrder, Wait
-from target_arch.stages.check.rules.aliases import CALLER, LEND
+from target_arch.stages.check.rules.aliases import CALLER, LEND, RESET
 from target_arch.stages.check.rules.faults import Fault
 
 
@@ -58,7 +58,8 @@ def executed(pipeline: FramePipeline, host: str, present: tuple[bool, ...]) -> F
 class _Execution:
     def __init__(self, pipeline: FramePipeline, host: str, present: tuple[bool, ...]) -> None:
         self._pipeline, self._host, self._present = pipeline, host, present
-        self._length = len(pipeline.stages)
+        self._kinds = max(len(pipeline.cores), 1)
+        self._length = len(pipeline.stages) // self._kinds
         self._table = pipeline.order.steps[pipeline.loads :]
         self._counts = _counts(self._table)
         self._timelines: dict[str, _Timeline] = {name: _Timeline() for name in self._counts}
@@ -75,7 +76,7 @@ class _Execution:
         loads = pipeline.order.steps[: pipeline.loads]
         self._out += [FrameStep(step=step, frame=None, number=n) for n, step in enumerate(loads)]
         rounds = len(self._present) + pipeline.frames + 1
-        self._by_caller(None, "reset", [state.now for state in pipeline.order.states], Access.WRITE)
+        self._by_caller(None, RESET, [state.now for state in pipeline.order.states], Access.WRITE)
         self._submit(0)
         for turn in range(rounds):
             self._submit(turn + 1)
@@ -149,7 +150,7 @@ class _Execution:
             self._wait(step, at)
             return
         assert isinstance(step, Copy | Dispatch)
-        frame, event = turn - self._pipeline.stages[number], step.event
+        frame, event = turn - self._pipeline.stages[turn % self._kinds * self._length + number], step.event
         if event is not None:
             timeline = self._timelines[event.timeline]
             timeline.executed.append(timeline.executed[-1] + self._there(frame))
@@ -158,6 +159,7 @@ class _Execution:
                 self._faults.append(("wrong-event", f"step {at} of the table signals `{event}`"))
             event = Event(timeline=event.timeline, value=timeline.executed[-1])
         if self._there(frame):
+            self._on_its_core(step, frame)
             if frame in self._ended:
                 self._faults.append(
                     ("frame-not-over", f"step {at} of the table comes after the end of its frame")
@@ -166,6 +168,16 @@ class _Execution:
             self._out.append(FrameStep(step=self._of(step, frame, event), frame=frame, number=where))
             if event is not None:
                 self._issued.setdefault(frame, []).append(event)
+
+    def _on_its_core(self, step: Copy | Dispatch, frame: int) -> None:
+        """A fault for a call on a core that is another frame's."""
+        cores = self._pipeline.cores
+        if (
+            isinstance(step, Dispatch)
+            and step.instance in cores
+            and step.instance != cores[frame % self._kinds]
+        ):
+            self._faults.append(("wrong-core", f"frame {frame} is computed by `{step.instance}`"))
 
     def _wait(self, step: Wait, at: int) -> None:
         """The latest step of the timeline with that value in the table."""

@@ -1,6 +1,6 @@
 """Buffers that share bytes of an arena: one may be written over another by the calls in the steps, and those
-that one call has for itself may be the same bytes as those of another call of its timeline, as such calls run
-in turn. No others may while both are live.
+that calls of one timeline have for themselves may be the same bytes as those of later calls there, as such
+calls run in turn. No others may while both are live.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -9,7 +9,7 @@ from attrs import evolve
 
 from target_arch.plan.kernels import Access
 from target_arch.plan.memory import Arena, Buffer, BufferKind, MemoryPlan
-from target_arch.plan.steps import Dispatch, Event, StepOrder
+from target_arch.plan.steps import Copy, Dispatch, Event, StepOrder
 from target_arch.stages.check.rules.faults import Fault
 from target_arch.stages.check.rules.lives import Lives
 from target_arch.stages.check.rules.occupancy import Occupancy, meeting
@@ -46,10 +46,12 @@ class InPlace:
                     if not busy(name, call.event):
                         self._calls.setdefault((operand.of, name), (number, operand.smaller))
 
-    def only(self, name: str) -> int | None:
-        """The step that alone touches a buffer; None where there are more, or none."""
+    def calls(self, name: str) -> tuple[int, int] | None:
+        """The first and the last step that touch a buffer; None where none does, or what they leave is needed
+        after them.
+        """
         first = self._first.get(name)
-        return first if first == self._last.get(name) else None
+        return None if first is None or name in self._kept else (first, self._last[name])
 
     def fault(self, one: Occupancy, other: Occupancy) -> str | None:
         """Why the one may not be written over the other; None where it may."""
@@ -101,23 +103,37 @@ def sharing(order: StepOrder, plan: MemoryPlan, lives: Lives, in_place: InPlace)
                 yield "overlap", f"buffers `{one.name}` and `{other.name}` share bytes while both are live"
 
 
-def _turns(order: StepOrder, in_place: InPlace) -> dict[str, tuple[str, int]]:
-    """The buffers that one asynchronous call has for itself: its timeline, and its number."""
-    found: dict[str, tuple[str, int]] = {}
+def _turns(order: StepOrder, in_place: InPlace) -> dict[str, tuple[str, int, int]]:
+    """The buffers that asynchronous calls of one timeline have for themselves: it, and the first and the last
+    of these calls.
+    """
+    touching: dict[str, set[str | None]] = {}
+    for step in order.steps:
+        if isinstance(step, Dispatch):
+            timeline = None if step.event is None else step.event.timeline
+            for operand in step.operands:
+                touching.setdefault(operand.of, set()).add(timeline)
+        elif isinstance(step, Copy):
+            for name in (step.source.of, step.target.of):
+                touching.setdefault(name, set()).add(None)
+    found: dict[str, tuple[str, int, int]] = {}
     for buffer in order.buffers:
-        number = in_place.only(buffer.name) if buffer.kind is BufferKind.LOCAL else None
-        step = None if number is None else order.steps[number]
-        if isinstance(step, Dispatch) and step.event is not None and number is not None:
-            found[buffer.name] = (step.event.timeline, number)
+        timelines, calls = touching.get(buffer.name, set()), in_place.calls(buffer.name)
+        if buffer.kind in (BufferKind.LOCAL, BufferKind.ACTIVATION) and len(timelines) == 1 and calls:
+            (timeline,) = timelines
+            if timeline is not None:
+                found[buffer.name] = (timeline, *calls)
     return found
 
 
-def _in_turn(turns: dict[str, tuple[str, int]], one: str, other: str) -> bool:
-    """Whether two steps of one timeline have the buffers for themselves."""
+def _in_turn(turns: dict[str, tuple[str, int, int]], one: str, other: str) -> bool:
+    """Whether calls of one timeline have the buffers for themselves, those of one before those of the
+    other.
+    """
     if one not in turns or other not in turns:
         return False
-    (timeline, number), (there, after) = turns[one], turns[other]
-    return timeline == there and number != after
+    (timeline, first, last), (there, begin, end) = turns[one], turns[other]
+    return timeline == there and (last < begin or end < first)
 
 
 def _by_arena(places: Iterable[Occupancy], arenas: dict[str, Arena]) -> Iterable[list[Occupancy]]:

@@ -3,9 +3,12 @@
 import pytest
 from attrs import evolve
 
-from target_arch.plan.memory import Arena, Buffer, MemoryPlan
+from target_arch.plan.kernels import Slice
+from target_arch.plan.memory import Alias, Arena, Buffer, MemoryPlan
 from target_arch.plan.model_pools import ModelPool, ModelPools, Sharing
+from target_arch.plan.steps import Dispatch
 from target_arch.stages.check.models import check_models
+from target_arch.stages.check.rules.aliases import CALLER, LEND, RESET, Holders
 from target_arch.stages.errors import CheckError
 from tests.stages.check.tiny import CHIP, Case, Held, call, case, copy, given, held, part, reads, writes
 
@@ -131,3 +134,24 @@ def test_arenas_and_callers_fit_a_memory_together() -> None:
     assert pools(200, 57) == ["`ram` needs 200 B for all models and 57 B of their caller, it has 256 B"]
     assert pools(100, 156, limit=100) == [], "a limit is that of arenas"
     assert pools(101, 100, limit=100) == ["`ram` needs 101 B for all models, it has 100 B"]
+
+
+def test_memory_that_is_lent_or_reset_has_no_result_yet() -> None:
+    """What an operator writes there is written over nothing; what another one writes then is."""
+    shared = Alias(tensor="z", offset=0, bytes=8)
+    buffer = Buffer(
+        name="y", kind="output", memory="sram", bytes=8, alignment=1, first=0, last=9, aliases=(shared,)
+    )
+    holders, part = Holders((buffer,)), Slice(of="y", offset=0, row_bytes=8)
+
+    def written(operator: str, partition: str = "p") -> str | None:
+        step = Dispatch(
+            partition=partition, operator=operator, instance="host", function="f", operands=(writes("y"),)
+        )
+        return holders.write(part, step)
+
+    for operator in (LEND, RESET, LEND, RESET):
+        assert written(operator, CALLER) is None
+    assert written("store") is None
+    assert written(RESET, CALLER) is None
+    assert written("submit", CALLER) == "store"
