@@ -348,8 +348,26 @@ def test_an_input_of_more_elements_than_an_array_has(tmp_path: Path) -> None:
     """ONNX's own inference of shapes took all memory for its values, and crashed without."""
     model = onnx_model([helper.make_node("Relu", ["x"], ["y"])], {"x": (2, 2**30)}, {"y": (2, 2**30)})
     assert complaint(save(model, tmp_path / "m.onnx")) == (
-        "m.onnx: error: input `x` has 2,147,483,648 elements, more than 2,147,483,647 [unsupported-model]"
+        "m.onnx: error: input `x` has 2,147,483,648 elements, more than 268,435,456 [unsupported-model]"
     )
+
+
+@pytest.mark.parametrize("operator", ["Expand", "Reshape", "Tile"])
+def test_a_shape_of_more_axes_than_any_tensor_has(tmp_path: Path, operator: str) -> None:
+    """TVM's converter counted them one by one."""
+    node = helper.make_node(operator, ["x", "s"], ["y"])
+    model = onnx_model([node], {"x": (3, 1)}, {"y": (3, 2)})
+    model.graph.input.append(helper.make_tensor_value_info("s", TensorProto.INT64, [2**27]))
+    assert complaint(save(model, tmp_path / "m.onnx")) == (
+        "m.onnx: error: input `s` is a shape of 134,217,728 axes, more than 64 [unsupported-model]"
+    )
+
+
+def test_an_unknown_operator_without_a_result(tmp_path: Path) -> None:
+    nodes = [helper.make_node("Relu", ["x"], ["y"]), helper.make_node("Consume", ["x"], [], domain="ai.onnx.ml")]
+    model = onnx_model(nodes, {"x": (1, 2)}, {"y": (1, 2)})
+    model.opset_import.append(helper.make_opsetid("ai.onnx.ml", 3))
+    assert "Consume" in complaint(save(model, tmp_path / "m.onnx"))
 
 
 def constant_of_shape(extent: int, dtype: str) -> Any:

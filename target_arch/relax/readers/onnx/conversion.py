@@ -103,12 +103,10 @@ class Known:
 
 def unknown(node: Any, reasons: Mapping[str, str]) -> Unsupported:
     """The refusal of an operator that no converter knows, with its reason where there is one."""
-    if node.output[0] in reasons:
-        return Unsupported(
-            operator=node.op_type, place=node.name or node.output[0], reason=reasons[node.output[0]]
-        )
+    output = next(iter(node.output), "")
     reason = f"no operator of `{node.domain}` is known here" if is_foreign(node.domain) else "not known here"
-    return Unsupported(operator=node.op_type, place=node.name or node.output[0], reason=reason)
+    place = node.name or output or node.op_type
+    return Unsupported(operator=node.op_type, place=place, reason=reasons.get(output, reason))
 
 
 def convert(

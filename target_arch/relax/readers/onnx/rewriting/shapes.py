@@ -13,7 +13,8 @@ from target_arch.relax.ir.errors import model_error
 from target_arch.relax.readers.onnx.rewriting.graph import ONNX_DOMAINS, OnnxGraph, array_of
 from target_arch.relax.readers.onnx.rewriting.inference import inferred
 
-MOST_ELEMENTS = 2**31 - 1
+MOST_ELEMENTS = 2**28
+MOST_AXES = 64
 MOST_COUNTED = 2**24
 MOST_FILLED = 2**26
 
@@ -38,13 +39,25 @@ def infer_shapes(path: Path, graph: OnnxGraph, wanted: InputShapes) -> None:
 
 
 def require_sizes(path: Path, model: Any) -> None:
-    """DiagnosticError for inputs of more elements than an array has, of which ONNX would make one."""
+    """DiagnosticError for inputs of more elements than ONNX is let make arrays of, and for those that are the
+    shape of a tensor with more axes than TVM is let count through.
+    """
+    counts = {}
     for each in model.graph.input:
         extents = [dim.dim_value for dim in each.type.tensor_type.shape.dim]
-        count = prod(extent for extent in extents if extent > 0)
+        counts[each.name] = count = prod(extent for extent in extents if extent > 0)
         if count > MOST_ELEMENTS:
             message = f"input `{each.name}` has {count:,} elements, more than {MOST_ELEMENTS:,}"
             raise model_error("unsupported-model", path, message)
+    for node in model.graph.node:
+        shape = node.input[_SHAPES.get(node.op_type, len(node.input)) :][:1]
+        if node.domain in ONNX_DOMAINS and any(counts.get(name, 0) > MOST_AXES for name in shape):
+            message = f"input `{shape[0]}` is a shape of {counts[shape[0]]:,} axes, more than {MOST_AXES}"
+            raise model_error("unsupported-model", path, message)
+
+
+_SHAPES: Mapping[str, int] = {"ConstantOfShape": 0, "Expand": 1, "Reshape": 1, "Tile": 1}
+"""By operator, which input has a number for each axis of the result."""
 
 
 def _require_counts(path: Path, graph: OnnxGraph) -> None:
