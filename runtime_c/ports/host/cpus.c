@@ -1,5 +1,5 @@
 /* The processors of this computer: how many this process may use, which one a core's thread runs on, and how long it
- * pays to look for news before sleeping.
+ * pays to look for news, or for a lock, before sleeping.
  *
  * Waking a thread that sleeps takes tens of microseconds, as long as a small kernel. So a thread that waits looks first,
  * for twice as long as before where news came meanwhile, and for half as long where none did.
@@ -18,6 +18,7 @@
 #define TA_HOST_PIN 1 /* with 0 the system moves threads as it likes */
 #endif
 #define LOOKS_PER_CLOCK 32u
+#define TRIES 200u
 
 static uint64_t now_ns(void)
 {
@@ -55,6 +56,16 @@ int ta_host_look(const uint32_t *news, uint32_t seen, uint32_t *us)
     const uint32_t next = came ? *us * 2u : *us / 2u;
     *us = next < 1u ? 1u : next > TA_HOST_SPIN_US ? TA_HOST_SPIN_US : next;
     return came;
+}
+
+void ta_host_take(pthread_mutex_t *lock)
+{
+    for (uint32_t i = 0; i < TRIES; i++) {
+        if (pthread_mutex_trylock(lock) == 0)
+            return;
+        relax();
+    }
+    (void)pthread_mutex_lock(lock);
 }
 
 #if defined(__linux__)

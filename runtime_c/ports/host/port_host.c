@@ -23,7 +23,7 @@ ta_host_state ta_host = {.lock = PTHREAD_MUTEX_INITIALIZER, .jitter = TA_HOST_JI
 /* Take the lock, if the port is open. */
 static ta_status enter(void)
 {
-    pthread_mutex_lock(&ta_host.lock);
+    ta_host_take(&ta_host.lock);
     if (ta_host.soc != NULL)
         return TA_OK;
     pthread_mutex_unlock(&ta_host.lock);
@@ -102,7 +102,7 @@ static ta_status open_locked(const ta_soc *soc, const ta_bundle *bundle)
 
 ta_status ta_host_simulate(const ta_simulation *simulation)
 {
-    pthread_mutex_lock(&ta_host.lock);
+    ta_host_take(&ta_host.lock);
     if (ta_host.soc != NULL)
         return leave(TA_ERROR_STATE);
     ta_host.simulation = simulation;
@@ -112,7 +112,7 @@ ta_status ta_host_simulate(const ta_simulation *simulation)
 static ta_status host_open(const ta_port *port, const ta_soc *soc, const ta_bundle *bundle)
 {
     (void)port;
-    pthread_mutex_lock(&ta_host.lock);
+    ta_host_take(&ta_host.lock);
     return leave(open_locked(soc, bundle));
 }
 
@@ -357,7 +357,7 @@ void ta_host_set_counters(uint32_t value)
 
 static void arm(uint32_t timeline, uint32_t skip, ta_status status, uint32_t late)
 {
-    pthread_mutex_lock(&ta_host.lock);
+    ta_host_take(&ta_host.lock);
     ta_host.lanes[timeline].fail_armed = 1;
     ta_host.lanes[timeline].fail_skip = skip;
     ta_host.lanes[timeline].fail_status = status;
@@ -372,7 +372,7 @@ void ta_host_fail(uint32_t timeline, uint32_t skip, ta_status status)
 
 void ta_host_signal(uint32_t timeline)
 {
-    pthread_mutex_lock(&ta_host.lock);
+    ta_host_take(&ta_host.lock);
     if (ta_host.lanes[timeline].alive)
         pthread_cond_broadcast(&ta_host.lanes[timeline].changed);
     pthread_mutex_unlock(&ta_host.lock);

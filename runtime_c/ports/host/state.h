@@ -110,8 +110,10 @@ ta_status ta_host_image(uint32_t instance, const uint8_t *image, uint32_t bytes)
 /* checksum.c: as the port's crc32c. */
 ta_status ta_host_crc32c(const void *start, uint32_t bytes, uint32_t *crc);
 
-/* cpus.c. Nothing here locks. */
+/* cpus.c. */
 
+/* Take a lock. Who has it lets go of it within a microsecond, and to sleep until then takes tens: so try first. */
+void ta_host_take(pthread_mutex_t *lock);
 /* Wait up to `us` for `news` to differ from `seen`, without sleeping; 1 if it does. `us` follows what paid. */
 int ta_host_look(const uint32_t *news, uint32_t seen, uint32_t *us);
 /* How long to look at first where so many cores have threads of their own: 0 where the host leaves them no processor. */
