@@ -9,7 +9,7 @@ import attrs
 import pytest
 
 import target_arch
-from target_arch.api.bundle import Bundle
+from target_arch.api.bundle import Bundle, VerifyOptions
 from target_arch.api.tuning import TuneOptions
 from target_arch.cli.arguments.parser import parser
 from target_arch.cli.text.advice import worded
@@ -104,7 +104,7 @@ def test_options_in_hints_exist() -> None:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Keyword"
         if isinstance(node.args[0], ast.Constant)
     }
-    python = {"__cause__", "model.name", *TuneOptions.__annotations__}
+    python = {"__cause__", "model.name", *TuneOptions.__annotations__, *VerifyOptions.__annotations__}
     for of in (Bundle, ModelsRequest):
         python |= {field.name for field in attrs.fields(of)}
     known = {"NAME=FILE", "--traceback"}

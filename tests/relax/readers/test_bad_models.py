@@ -364,8 +364,8 @@ def test_a_shape_of_more_axes_than_any_tensor_has(tmp_path: Path, operator: str)
 
 
 def test_an_unknown_operator_without_a_result(tmp_path: Path) -> None:
-    nodes = [helper.make_node("Relu", ["x"], ["y"]), helper.make_node("Consume", ["x"], [], domain="ai.onnx.ml")]
-    model = onnx_model(nodes, {"x": (1, 2)}, {"y": (1, 2)})
+    consume = helper.make_node("Consume", ["x"], [], domain="ai.onnx.ml")
+    model = onnx_model([helper.make_node("Relu", ["x"], ["y"]), consume], {"x": (1, 2)}, {"y": (1, 2)})
     model.opset_import.append(helper.make_opsetid("ai.onnx.ml", 3))
     assert "Consume" in complaint(save(model, tmp_path / "m.onnx"))
 
