@@ -13,7 +13,7 @@ from target_arch.relax.ir.errors import model_error
 from target_arch.relax.readers.onnx.rewriting.graph import ONNX_DOMAINS, OnnxGraph, array_of
 from target_arch.relax.readers.onnx.rewriting.inference import inferred
 
-MOST_ELEMENTS = 2**28
+MOST_ELEMENTS = 2**31 - 1
 MOST_AXES = 64
 MOST_COUNTED = 2**24
 MOST_FILLED = 2**26
@@ -39,15 +39,16 @@ def infer_shapes(path: Path, graph: OnnxGraph, wanted: InputShapes) -> None:
 
 
 def require_sizes(path: Path, model: Any) -> None:
-    """DiagnosticError for inputs of more elements than ONNX is let make arrays of, and for those that are the
-    shape of a tensor with more axes than TVM is let count through.
+    """DiagnosticError for inputs of more elements than an array has; of those with one axis, which ONNX
+    counts through as a shape, for more than it is let; and for shapes of more axes than TVM is let.
     """
     counts = {}
     for each in model.graph.input:
         extents = [dim.dim_value for dim in each.type.tensor_type.shape.dim]
         counts[each.name] = count = prod(extent for extent in extents if extent > 0)
-        if count > MOST_ELEMENTS:
-            message = f"input `{each.name}` has {count:,} elements, more than {MOST_ELEMENTS:,}"
+        most = MOST_COUNTED if len(extents) == 1 else MOST_ELEMENTS
+        if count > most:
+            message = f"input `{each.name}` has {count:,} elements, more than {most:,}"
             raise model_error("unsupported-model", path, message)
     for node in model.graph.node:
         shape = node.input[_SHAPES.get(node.op_type, len(node.input)) :][:1]
