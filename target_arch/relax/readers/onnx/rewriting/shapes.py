@@ -51,9 +51,12 @@ def require_sizes(path: Path, model: Any) -> None:
             message = f"input `{each.name}` has {count:,} elements, more than {most:,}"
             raise model_error("unsupported-model", path, message)
     for node in model.graph.node:
-        shape = node.input[_SHAPES.get(node.op_type, len(node.input)) :][:1]
-        if node.domain in ONNX_DOMAINS and any(counts.get(name, 0) > MOST_AXES for name in shape):
-            message = f"input `{shape[0]}` is a shape of {counts[shape[0]]:,} axes, more than {MOST_AXES}"
+        at = _SHAPES.get(node.op_type)
+        if at is None or at >= len(node.input) or node.domain not in ONNX_DOMAINS:
+            continue
+        name = node.input[at]
+        if counts.get(name, 0) > MOST_AXES:
+            message = f"input `{name}` is a shape of {counts[name]:,} axes, more than {MOST_AXES}"
             raise model_error("unsupported-model", path, message)
 
 
