@@ -231,8 +231,7 @@ def addition(operator: Operator, model: Model) -> Addition:
 def activation_range(operator: Operator, model: Model) -> tuple[int, int]:
     """Least and greatest output of an integer operator: its attributes, else the range of its type."""
     low, high = DTYPE_RANGE[model.tensors[operator.output].dtype]
-    attributes = operator.attributes
-    return int(attributes.get("activation_min", low)), int(attributes.get("activation_max", high))  # type: ignore[arg-type]
+    return operator.integer("activation_min", low), operator.integer("activation_max", high)
 
 
 def quantize_multiplier(real: float) -> tuple[int, int]:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from functools import cached_property
 from math import prod
+from typing import Any
 
 from attrs import evolve, field, frozen
 
@@ -188,6 +189,16 @@ class Operator:
         """Operations of its loops beside the multiply-accumulates, where a reader wrote them; 0 of others."""
         stated = self.attributes.get(LOOP_OPERATIONS, 0)
         return stated if isinstance(stated, int) else 0
+
+    def integer(self, name: str, default: int | None = None) -> int:
+        """An attribute that is a whole number. KeyError where it is not there and nothing stands for it."""
+        value: Any = self.attributes[name] if default is None else self.attributes.get(name, default)
+        return int(value)
+
+    def real(self, name: str, default: float | None = None) -> float:
+        """An attribute that is a real number. KeyError where it is not there and nothing stands for it."""
+        value: Any = self.attributes[name] if default is None else self.attributes.get(name, default)
+        return float(value)
 
     @property
     def facts(self) -> Facts:

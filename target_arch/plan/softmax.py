@@ -70,8 +70,7 @@ def exponentials_in_fixed_point(operator: Operator, model: Model) -> tuple[int, 
 
 def _exponent(operator: Operator, model: Model) -> float:
     """The exponent that a distance of 1 stands for, in double precision."""
-    beta = float(operator.attributes.get("beta", 1.0))  # type: ignore[arg-type]
-    return require_quantization(operator.inputs[0], model).scale[0] * beta
+    return require_quantization(operator.inputs[0], model).scale[0] * operator.real("beta", 1.0)
 
 
 def _expf(value: float) -> float:

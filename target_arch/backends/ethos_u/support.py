@@ -171,7 +171,7 @@ def _convolution_limits(operator: Operator, model: Model) -> Iterator[str]:
 
 
 def _multiplier(operator: Operator) -> int:
-    return int(operator.attributes.get("depth_multiplier", 1))  # type: ignore[arg-type]
+    return operator.integer("depth_multiplier", 1)
 
 
 def _product(operator: Operator, name: str) -> int:

@@ -19,11 +19,11 @@ class Operands:
 
     def number(self, name: str) -> int:
         """An attribute that is a whole number."""
-        return int(self.operator.attributes[name])  # type: ignore[arg-type]
+        return self.operator.integer(name)
 
     def real(self, name: str) -> float:
         """An attribute that is a real number."""
-        return float(self.operator.attributes[name])  # type: ignore[arg-type]
+        return self.operator.real(name)
 
     def numbers(self, name: str) -> tuple[int, ...]:
         """An attribute that is a list of whole numbers."""

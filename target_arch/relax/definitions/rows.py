@@ -55,7 +55,7 @@ def softmax_of_rows(operator: Operator, model: Model) -> Definition:
         if table is not None:
             return table[greatest[i].astype("int32") - data[i, k].astype("int32")]
         if operator.arithmetic == Arithmetic.FLOAT:
-            beta = tirx.const(float(operator.attributes.get("beta", 1.0)), "float32")  # type: ignore[arg-type]
+            beta = tirx.const(operator.real("beta", 1.0), "float32")
             return tirx.exp((data[i, k] - greatest[i]) * beta)
         distance = greatest[i].astype("int32") - data[i, k].astype("int32")
         scale, _ = per_tensor(x.quantization)

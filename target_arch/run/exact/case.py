@@ -78,6 +78,6 @@ class OperatorCase:
     def clamped(self, values: Integers) -> Array:
         """Values clamped as the operator says, in the shape and type of its output."""
         limits = np.iinfo(self.out.dtype)
-        low = int(self.operator.attributes.get("activation_min", limits.min))  # type: ignore[arg-type]
-        high = int(self.operator.attributes.get("activation_max", limits.max))  # type: ignore[arg-type]
+        low = self.operator.integer("activation_min", int(limits.min))
+        high = self.operator.integer("activation_max", int(limits.max))
         return np.clip(values, low, high).astype(self.out.dtype).reshape(self.out.shape)

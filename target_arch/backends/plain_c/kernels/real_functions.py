@@ -36,7 +36,7 @@ def made(operator: Operator, model: Model) -> Made:
         kind = _named(operator)
         line = f"ta_f32_map(TA_F32_{kind.upper()}, x, {count}, out);"
     else:
-        length, beta = out.shape[-1], float(operator.attributes.get("beta", 1.0))  # type: ignore[arg-type]
+        length, beta = out.shape[-1], operator.real("beta", 1.0)
         kind = str(operator.kind)
         line = f"ta_f32_softmax(x, {count // length}, {length}, {beta.hex()}f, out);"
     parameters = (parameter("x", x), parameter("out", out, written=True))

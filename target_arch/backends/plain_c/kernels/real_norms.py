@@ -43,16 +43,15 @@ def made(operator: Operator, model: Model) -> Made:
 
 
 def _numbers(name: str, operator: Operator, shape: tuple[int, ...]) -> tuple[str, ...]:
-    attributes = operator.attributes
     if name == "layer_norm":
-        length = int(attributes["length"])  # type: ignore[arg-type]
-        return str(prod(shape) // length), str(length), _real(attributes["epsilon"])
+        length = operator.integer("length")
+        return str(prod(shape) // length), str(length), _epsilon(operator)
     images, channels, length = shape[0], shape[1], prod(shape[2:])
     if name == "batch_norm":
         return str(images), str(channels), str(length)
-    groups = int(attributes["groups"])  # type: ignore[arg-type]
-    return str(images), str(groups), str(channels // groups), str(length), _real(attributes["epsilon"])
+    groups = operator.integer("groups")
+    return str(images), str(groups), str(channels // groups), str(length), _epsilon(operator)
 
 
-def _real(value: object) -> str:
-    return f"{float(value).hex()}f"  # type: ignore[arg-type]
+def _epsilon(operator: Operator) -> str:
+    return f"{operator.real('epsilon').hex()}f"
