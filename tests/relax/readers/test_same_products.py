@@ -42,18 +42,27 @@ def said(operator: Operator, model: Model) -> dict[str, Any]:
     }
 
 
-def tflite(folder: Path, dtype: str, shift: int = 0, weights: Array = WEIGHTS) -> Path:
-    """A CONV_2D of stored values; those in uint8 are larger by `shift`."""
+def tflite(
+    folder: Path,
+    dtype: str,
+    shift: int = 0,
+    weights: Array = WEIGHTS,
+    *,
+    channels: int = 4,
+    code: str = "CONV_2D",
+) -> Path:
+    """A convolution of stored values; those in uint8 are larger by `shift`."""
     from conformance.tflite_files import TfliteFile
 
     file = TfliteFile()
     options = {"strideH": 2, "strideW": 2, "dilationHFactor": 1, "dilationWFactor": 1, "padding": 0}
-    x = file.input(SHAPE, dtype, X[0], X[1] + shift)
+    x = file.input((*SHAPE[:3], channels), dtype, X[0], X[1] + shift)
     w = file.tensor(weights.shape, dtype, W, shift, data=weights.astype(np.int16) + shift)
     b = file.tensor((8,), "int32", X[0] * W, 0, data=BIAS)
     y = file.output((1, 4, 3, 8), dtype, Y[0], Y[1] + shift)
-    file.operator("CONV_2D", [x, w, b], [y], ("Conv2DOptions", options), 3)
-    path = folder / f"{dtype}.tflite"
+    table = "Conv2DOptions" if code == "CONV_2D" else "DepthwiseConv2DOptions"
+    file.operator(code, [x, w, b], [y], (table, options), 3)
+    path = folder / f"{dtype}_{code}.tflite"
     path.write_bytes(file.content())
     return path
 
@@ -94,6 +103,18 @@ def test_a_grouped_int8_convolution(tmp_path: Path) -> None:
     assert (first["groups"], first["padding"], first["strides"]) == (2, PADDING, (2, 2))
     assert first["tensors"][1] == ((8, 3, 3, 2), "int8", WEIGHTS.tobytes())
     assert said(*only(qdq(tmp_path, "int8"), "conv2d")) == first
+
+
+@pytest.mark.parametrize(("dtype", "shift"), [("int8", 0), ("uint8", 128)])
+def test_a_depthwise_convolution_of_one_channel_is_a_convolution(
+    tmp_path: Path, dtype: str, shift: int
+) -> None:
+    pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert: pip install 'target-arch[verify]'")
+    weights = WEIGHTS[..., :1]
+    first = said(*only(tflite(tmp_path, dtype, shift, weights, channels=1), "conv2d"))
+    deep = tflite(tmp_path, dtype, shift, weights.transpose(3, 1, 2, 0), channels=1, code="DEPTHWISE_CONV_2D")
+    assert said(*only(deep, "conv2d")) == first
+    assert first["tensors"][1] == ((8, 3, 3, 1), "int8", weights.tobytes())
 
 
 def test_weights_in_uint8_become_int8_without_zero_point(tmp_path: Path) -> None:

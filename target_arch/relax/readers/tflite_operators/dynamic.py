@@ -13,6 +13,7 @@ from target_arch.plan.model import Attribute, Quantization
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.plan.windows import Windows
 from target_arch.relax.readers.tflite_operators.grids import ACTIVATIONS, bounds, clamped
+from target_arch.relax.readers.tflite_operators.image_weights import StoredWeights, groups_of, image_weights
 from target_arch.relax.readers.tflite_operators.site import TFLiteOperand, TFLiteOperator
 from target_arch.relax.site import NotConverted
 from target_arch.relax.te import dynamic_range
@@ -35,33 +36,28 @@ def convolution(site: TFLiteOperator, weight: TFLiteOperand, windows: Windows, a
     has it.
     """
     rows, columns = windows
-    channels, deep = site.x.shape[3], site.operator == "DEPTHWISE_CONV_2D"
+    kind, weights = image_weights(site, weight)
     attributes: dict[str, Attribute] = {
         "strides": (rows.stride, columns.stride),
         "dilation": (rows.dilation, columns.dilation),
         "padding": (rows.before, columns.before, rows.after, columns.after),
     }
-    if deep:
-        attributes |= {"depth_multiplier": site.out.shape[3] // channels, "symmetric": False}
-        return _stated(
-            site, OperatorKind.DEPTHWISE_CONV2D, (weight, weight.constant[0], 2), activation, attributes
-        )
-    if weight.shape[3] != channels:
+    if kind is OperatorKind.DEPTHWISE_CONV2D:
+        attributes["depth_multiplier"] = site.out.shape[3] // site.x.shape[3]
+    elif groups_of(site, weight) > 1:
         raise NotConverted("groups of channels, with activations in floats and weights in int8")
-    attributes["symmetric"] = len(_weight_scales(weight)) == 1
-    return _stated(site, OperatorKind.CONV2D, (weight, weight.constant, 0), activation, attributes)
+    attributes["symmetric"] = site.operator == "CONV_2D" and len(_weight_scales(weight)) == 1
+    return _stated(site, kind, weights, activation, attributes)
 
 
 def _stated(
     site: TFLiteOperator,
     kind: OperatorKind,
-    weight: tuple[TFLiteOperand, Array, int],
+    weight: StoredWeights,
     activation: int,
     attributes: dict[str, Attribute],
 ) -> Any:
-    """A sum of products as its kind; `weight` are the weights in the file, as the kind wants them, and the
-    axis of their outputs there.
-    """
+    """A sum of products as its kind."""
     operand, values, axis = weight
     scales = _weight_scales(operand)
     bias = site.optional_tensor(2)

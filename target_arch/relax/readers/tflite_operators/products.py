@@ -18,6 +18,7 @@ from target_arch.plan.operators.window import Window
 from target_arch.plan.windows import Windows
 from target_arch.relax.readers.tflite_operators import dynamic
 from target_arch.relax.readers.tflite_operators.grids import ACTIVATIONS, activated, bounds, clamped, ending
+from target_arch.relax.readers.tflite_operators.image_weights import StoredWeights, groups_of, image_weights
 from target_arch.relax.readers.tflite_operators.site import (
     Converter,
     TFLiteOperand,
@@ -36,7 +37,7 @@ def _stated(
     site: TFLiteOperator,
     kind: OperatorKind,
     x: TFLiteOperand,
-    weight: tuple[TFLiteOperand, Array, int],
+    weight: StoredWeights,
     bias: Array,
     activation: int,
     **attributes: Attribute,
@@ -94,11 +95,9 @@ def _around(windows: Windows) -> tuple[int, int, int, int]:
     return rows.before, columns.before, rows.after, columns.after
 
 
-def convolution(table: str, kind: OperatorKind, site: TFLiteOperator) -> Any:
-    """CONV_2D and DEPTHWISE_CONV_2D."""
+def convolution(table: str, site: TFLiteOperator) -> Any:
+    """CONV_2D and DEPTHWISE_CONV_2D; of an image with one channel both are the same."""
     weight, options = site.tensor(1), site.options(table)
-    deep, image_channels = kind is OperatorKind.DEPTHWISE_CONV2D, site.x.shape[3]
-    groups = 1 if deep else image_channels // weight.shape[3]
     strides = int(options.StrideH()), int(options.StrideW())
     dilation = int(options.DilationHFactor()), int(options.DilationWFactor())
     kernel, channels = weight.shape[1:3], site.out.shape[3]
@@ -107,24 +106,22 @@ def convolution(table: str, kind: OperatorKind, site: TFLiteOperator) -> Any:
     if dynamic.is_dynamic(site, weight):
         return dynamic.convolution(site, weight, windows, activation)
     if not site.stored:
-        return _convolution_of_floats(site, weight, windows, groups=image_channels if deep else groups)
+        return _convolution_of_floats(site, weight, windows)
+    kind, stored = image_weights(site, weight)
     attributes: dict[str, Attribute] = {
         "strides": strides,
         "dilation": dilation,
         "padding": _around(windows),
     }
-    if deep:
-        attributes["depth_multiplier"] = channels // image_channels
-    elif groups > 1:
+    if kind is OperatorKind.DEPTHWISE_CONV2D:
+        attributes["depth_multiplier"] = channels // site.x.shape[3]
+    elif (groups := groups_of(site, weight)) > 1:
         attributes["groups"] = groups
-    stored = (weight, weight.constant[0], 2) if deep else (weight, weight.constant, 0)
     bias = _bias(site, 2, site.x, channels)
     return _stated(site, kind, site.x, stored, bias, activation, **attributes)
 
 
-def _convolution_of_floats(
-    site: TFLiteOperator, weight: TFLiteOperand, windows: Windows, *, groups: int
-) -> Any:
+def _convolution_of_floats(site: TFLiteOperator, weight: TFLiteOperand, windows: Windows) -> Any:
     _require_floats(site, weight)
     require_computed(site.x)
     rows, columns = windows
@@ -142,7 +139,7 @@ def _convolution_of_floats(
         strides=(rows.stride, columns.stride),
         padding=_around(windows),
         dilation=(rows.dilation, columns.dilation),
-        groups=groups,
+        groups=groups_of(site, weight),
         data_layout="NHWC",
         kernel_layout=layout,
     )
@@ -324,8 +321,8 @@ def _adjoint(operand: TFLiteOperand, wanted: bool) -> Any:
 
 CONVERTERS: Mapping[str, Converter] = {
     "BATCH_MATMUL": batch_matmul,
-    "CONV_2D": partial(convolution, "Conv2DOptions", OperatorKind.CONV2D),
-    "DEPTHWISE_CONV_2D": partial(convolution, "DepthwiseConv2DOptions", OperatorKind.DEPTHWISE_CONV2D),
+    "CONV_2D": partial(convolution, "Conv2DOptions"),
+    "DEPTHWISE_CONV_2D": partial(convolution, "DepthwiseConv2DOptions"),
     "FULLY_CONNECTED": fully_connected,
     "TRANSPOSE_CONV": transposed_convolution,
 }

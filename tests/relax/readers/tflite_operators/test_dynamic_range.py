@@ -52,11 +52,12 @@ class Layers:
         out = (2, -(-7 // stride), 6, 4)
         self.add(layer, IMAGE, (4, 3, 2, 3), out, 0 if several else None)
 
-    def depthwise(self, multiplier: int) -> None:
+    def depthwise(self, multiplier: int, channels: int = 3) -> None:
         """DEPTHWISE_CONV_2D, whose weights have a scale for each channel."""
         options = {**STEPS, "strideW": 1, "strideH": 1, "depthMultiplier": multiplier}
         layer = ("DEPTHWISE_CONV_2D", ("DepthwiseConv2DOptions", options), 6)
-        self.add(layer, IMAGE, (1, 3, 3, 3 * multiplier), (2, 7, 6, 3 * multiplier), 3)
+        outputs = channels * multiplier
+        self.add(layer, (*IMAGE[:3], channels), (1, 3, 3, outputs), (*IMAGE[:3], outputs), 3)
 
     def transposed(
         self, shape: tuple[int, ...], weights: tuple[int, ...], out: tuple[int, ...], *,
@@ -200,6 +201,7 @@ def test_layers_are_as_litert_computes_them(tmp_path: Path, needs_tool: Callable
     layers.conv(several=True, stride=2)
     layers.depthwise(1)
     layers.depthwise(2)
+    layers.depthwise(4, channels=1)
     equals_litert(layers, tmp_path)
 
 
