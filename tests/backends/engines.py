@@ -1,4 +1,4 @@
-"""Engines to run kernels on: the real driver and simulator, with memories that start full of 0xA5."""
+"""Engines to run kernels on: the real driver and simulator, with memories that start full of 0xBF."""
 
 import ctypes
 import random
@@ -38,7 +38,7 @@ class Device:
         self.memories = {name: ctypes.create_string_buffer(soc.memory(name).size) for name in names}
         self.base = {name: soc.memory(name).observers[instance.arch.name] for name in names}
         for memory in self.memories.values():
-            ctypes.memset(memory, 0xA5, len(memory))
+            ctypes.memset(memory, 0xBF, len(memory))
         windows = [
             Window(index, len(self.memories[name]), self.base[name], ctypes.addressof(self.memories[name]))
             for index, name in enumerate(names)
@@ -62,10 +62,10 @@ class Device:
         return int(self.library.engine_poll())
 
     def run(self, kernel: Kernel, tensors: dict[str, bytes], outputs: dict[str, int]) -> dict[str, bytes]:
-        """Execute the actions in order; the bytes of the outputs, which start as 0xA5."""
+        """Execute the actions in order; the bytes of the outputs, which start as 0xBF."""
         outside = {name: bytearray(data) for name, data in tensors.items()}
         outside |= {tensor.name: bytearray(tensor.data or b"") for tensor in kernel.constants}
-        outside |= {name: bytearray(b"\xa5" * size) for name, size in outputs.items()}
+        outside |= {name: bytearray(b"\xbf" * size) for name, size in outputs.items()}
         places = self._places(kernel)
         for action in kernel.actions:
             if isinstance(action, Call):

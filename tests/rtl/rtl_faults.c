@@ -7,10 +7,10 @@
 #include <digits_int8.h>
 
 #include "ports/host/state.h"
+#include "target_arch/port.h"
 #include "verilated_faults.h"
 
 #define PATIENCE_US 300000u
-#define FILLING 0xbfu /* of the host port */
 
 static uint8_t frame[DIGITS_INT8_INPUT_IMAGE_BYTES], expected[DIGITS_INT8_OUTPUT_LOGITS_BYTES];
 
@@ -54,7 +54,7 @@ static const char *guards(void)
         for (uint32_t at = 0; at < memory->bytes; at++)
             if (!in_pool(memory->memory, at)) {
                 seen++;
-                if (memory->base[at] != FILLING)
+                if (memory->base[at] != TA_POISON)
                     return "touched";
             }
     }

@@ -5,6 +5,7 @@
 #include "conformance/conformance.h"
 #include "ports/host/host.h"
 #include "ports/host/simulator.h"
+#include "target_arch/port.h"
 
 /* Each with a guard zone behind it. */
 static uint8_t tcm_bytes[WITH_GUARD(TCM_BYTES)] TA_ALIGNED(CONFORMANCE_ALIGNMENT);
@@ -115,7 +116,7 @@ static void lose(uint32_t timeline)
 /* The bytes behind the memories and behind the constants; in front of an arena is the port's own filling. */
 static int guards(int paint)
 {
-    enum { PAINT = 0x3c, FILLING = 0xbf };
+    enum { PAINT = 0x3c };
     uint8_t *const memory[] = {tcm_bytes, ram_0_bytes, ram_1_bytes, conformance_sram};
     const size_t used[] = {TCM_BYTES, RAM_BYTES, RAM_BYTES, SRAM_BYTES + ADD_BYTES};
     const size_t size[] = {sizeof tcm_bytes, sizeof ram_0_bytes, sizeof ram_1_bytes, sizeof conformance_sram};
@@ -127,7 +128,7 @@ static int guards(int paint)
             else
                 intact &= memory[i][at] == PAINT;
     for (size_t at = 0; at < 64 && !paint; at++)
-        intact &= tcm_bytes[at] == FILLING && (at >= 32 || ram_1_bytes[at] == FILLING);
+        intact &= tcm_bytes[at] == TA_POISON && (at >= 32 || ram_1_bytes[at] == TA_POISON);
     return intact;
 }
 

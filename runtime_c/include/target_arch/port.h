@@ -32,6 +32,11 @@ extern "C" {
 
 #define TA_PORT_VERSION 4u
 
+/* What a port fills a memory with that the host does not see, when it opens, so that a byte which was not copied there is
+ * noticed. As an integer, a float or an activation nothing usual. As the number of places of a shift, of which processors
+ * take the low five or six bits, it is 31 or 63: 0xA5 was 37, as the shifts of a kernel whose copy had been lost. */
+#define TA_POISON 0xbfu
+
 typedef struct ta_port ta_port;
 
 struct ta_port {

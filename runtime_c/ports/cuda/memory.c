@@ -2,8 +2,7 @@
 #include <string.h>
 
 #include "ports/cuda/state.h"
-
-#define TA_CUDA_POISON 0xa5u /* in device memory that was not written, so that it is noticed */
+#include "target_arch/port.h"
 
 static int on_host(ta_ref where)
 {
@@ -41,7 +40,7 @@ static ta_status allocate(uint32_t memory)
     const ta_cu_result made = ta_cuda.memory_alloc(start, (size_t)bytes);
     if (made != 0)
         return ta_cuda_judged(made, "cuMemAlloc", TA_ERROR_ARGUMENT);
-    const ta_cu_result filled = ta_cuda.memory_fill(*start, TA_CUDA_POISON, (size_t)bytes);
+    const ta_cu_result filled = ta_cuda.memory_fill(*start, TA_POISON, (size_t)bytes);
     return ta_cuda_judged(filled, "cuMemsetD8", TA_ERROR_DEVICE);
 }
 

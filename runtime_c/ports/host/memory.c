@@ -6,10 +6,8 @@
 #include <string.h>
 
 #include "ports/host/state.h"
+#include "target_arch/port.h"
 
-/* As an integer, a float or an activation nothing usual. As the number of places of a shift, of which processors take the
- * low five or six bits, it is 31 or 63: 0xA5 was 37, as the shifts of a kernel whose copy had been lost. */
-#define TA_HOST_POISON 0xbf
 #define TA_HOST_LINE 64u
 
 static const ta_simulated_memory *backing(uint32_t memory)
@@ -87,7 +85,7 @@ ta_status ta_host_check(const ta_soc *soc, const ta_bundle *bundle)
 void ta_host_poison(void)
 {
     for (uint32_t i = 0; i < ta_host.simulation->memory_count; i++)
-        (void)memset(ta_host.simulation->memories[i].base, TA_HOST_POISON, ta_host.simulation->memories[i].bytes);
+        (void)memset(ta_host.simulation->memories[i].base, TA_POISON, ta_host.simulation->memories[i].bytes);
 }
 
 uint8_t *ta_host_byte(ta_ref where)

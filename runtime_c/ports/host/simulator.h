@@ -2,7 +2,7 @@
  *
  * Each instance of a device is a thread of the host port. It has a register file, which its driver reaches
  * through mmio, and memories of its own. The host cannot reach those: a copy that was forgotten yields
- * 0xBF bytes, not a lucky answer. A simulator sees registers and windows, nothing else.
+ * bytes of TA_POISON, not a lucky answer. A simulator sees registers and windows, nothing else.
  */
 #ifndef TARGET_ARCH_SIMULATOR_H
 #define TARGET_ARCH_SIMULATOR_H
@@ -43,7 +43,7 @@ typedef struct ta_simulator {
 uint8_t *ta_window_at(const ta_window *windows, uint32_t window_count, ta_address address, uint64_t bytes);
 
 /* Backing for a memory the host cannot see: its first `bytes` bytes, at least to the end of the bundle's
- * arenas in it. Filled with 0xBF when the port is opened. */
+ * arenas in it. Filled with TA_POISON when the port is opened. */
 typedef struct ta_simulated_memory {
     uint32_t memory; /* TA_MEMORY_* */
     uint32_t bytes;

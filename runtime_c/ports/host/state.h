@@ -74,7 +74,7 @@ extern ta_host_state ta_host;
 
 /* TA_ERROR_ARGUMENT where the simulation lacks a memory, or a simulator, that the bundle needs. */
 ta_status ta_host_check(const ta_soc *soc, const ta_bundle *bundle);
-/* Fill every memory the host cannot see with 0xBF, so that bytes that were not copied there are noticed. */
+/* Fill every memory the host cannot see with TA_POISON, so that bytes that were not copied there are noticed. */
 void ta_host_poison(void);
 /* The byte itself, for a DMA channel, which reaches all memories. NULL where nothing backs it. */
 uint8_t *ta_host_byte(ta_ref where);

@@ -105,7 +105,7 @@ class Run:
     def __call__(
         self, x: bytes, stream: tuple[Instruction, ...] | None = None, **words: int
     ) -> tuple[int, bytes]:
-        """The engine's status, and the bytes of the output, which start as 0xA5."""
+        """The engine's status, and the bytes of the output, which start as 0xBF."""
         offsets = self._lay_out(x, stream)
         named = dict(zip((name for name, _ in REGISTERS.words), self.call.words, strict=True))
         if stream is not None:
