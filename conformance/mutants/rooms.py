@@ -156,6 +156,7 @@ ROOMS = {
             "tests/stages/lowering/budgets/test_ledger_facts.py",
             "tests/stages/lowering/budgets/test_rebuild.py",
             "tests/stages/lowering/budgets/test_recomputed_budgets.py",
+            "tests/stages/lowering/budgets/test_two_of_each.py",
             "tests/stages/memory/test_offsets.py",
             "tests/stages/memory/test_pool_ledger.py",
         ),

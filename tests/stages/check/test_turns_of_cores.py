@@ -10,6 +10,7 @@ from attrs import evolve
 from target_arch.plan.frames import FramePipeline
 from target_arch.plan.steps import Dispatch, Event
 from target_arch.soc.model import DLDevice, LoadProcess, SoC
+from target_arch.stages.check.frames import _of_run
 from target_arch.stages.check.rules.cores import unequal
 from target_arch.stages.frames.cores import spare_cores
 from target_arch.stages.frames.pipelined import pipelined
@@ -91,6 +92,21 @@ def test_a_call_that_is_for_no_core_is_on_none() -> None:
     right = evolve(PAIR.right, order=PAIR.right.order)
     assert right == PAIR.right
     assert PAIR.said(moved(PAIR, engine, "worker"))
+
+
+def test_only_calls_on_the_core_of_a_frame_are_those_of_a_run() -> None:
+    right = PAIR.right
+    (number, *_) = calls(PAIR, "worker")
+    call = right.order.steps[number]
+    assert isinstance(call, Dispatch)
+    first, second = right.cores
+    assert _of_run(right, 1, call) == evolve(call, instance=first)
+    for name in ("a", first, "z"):
+        elsewhere = evolve(call, instance=name)
+        assert _of_run(right, 1, elsewhere) == elsewhere
+    for name in ("a", second, "z"):
+        elsewhere = evolve(call, instance=name)
+        assert _of_run(right, 0, elsewhere) == elsewhere
 
 
 def faults() -> Iterator[tuple[str, FramePipeline, str]]:

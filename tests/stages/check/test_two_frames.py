@@ -5,10 +5,12 @@ from collections.abc import Callable, Iterator, Mapping
 import pytest
 from attrs import evolve
 
-from target_arch.plan.frames import FramePipeline
+from target_arch.plan.frames import FrameBuffer, FramePipeline
 from target_arch.plan.kernels import Slice
 from target_arch.plan.steps import Copy, Dispatch, Event, Fill
 from target_arch.stages.check.frames import _malformed, _one_frame
+from target_arch.stages.check.rules.aliases import CALLER
+from target_arch.stages.check.rules.frames import executed
 from tests.conftest import GoldenCheck
 from tests.stages.check.two_frames import HOST, TWO, Frames
 
@@ -177,6 +179,8 @@ def faults_at_rest() -> Iterator[tuple[str, FramePipeline]]:
     yield "a buffer of one of another size", TWO.meaning("q@sram#1", "a.w@ddr", 1)
     yield "a buffer of one that no run has", TWO.meaning("q@sram#1", "r@sram", 1)
     yield "a buffer of all rounds", TWO.meaning("q@sram#1", "q@sram", None)
+    yield "a constant of another name", _as_other("a.w@ddr", "v.w@ddr")
+    yield "a constant of a name before", _as_other("v.w@ddr", "a.w@ddr")
     yield "a constant of one round", TWO.meaning("a.w@ddr", "a.w@ddr", 0)
     yield "buffers of two rounds over each other", TWO.offset("a@sram#1", 0)
     yield "an output over the other round's", TWO.offset("z@sram#0", 1024)
@@ -185,6 +189,13 @@ def faults_at_rest() -> Iterator[tuple[str, FramePipeline]]:
     yield "a constant of another tensor", TWO.buffer("a.w@ddr", tensor="b.w")
     yield "states swapped", TWO.order(states=TWO.right.order.states[::-1])
     yield "an operand of no buffer", TWO.order(buffers=TWO.right.order.buffers[1:])
+
+
+def _as_other(name: str, of: str) -> FramePipeline:
+    """A buffer that is said to be another one of the run, and is like it."""
+    tensor = of.partition("@")[0]
+    changed = TWO.buffer(name, tensor=tensor)
+    return evolve(changed, buffers={**changed.buffers, name: FrameBuffer(of=of, round=None)})
 
 
 def _swapped(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
@@ -199,6 +210,7 @@ def faults_of_the_table() -> Iterator[tuple[str, FramePipeline]]:
     steps, loads = TWO.right.order.steps, TWO.right.loads
     yield "a step less", TWO.order(steps=steps[:-1])
     yield "a step of `init` in a round", TWO.step(loads, steps[0])
+    yield "a step of `init` late in a round", TWO.step(len(steps) - 1, steps[0])
     yield "a step of a round in `init`", TWO.step(0, steps[loads])
     yield "no rounds", evolve(TWO.right, rounds=0)
     yield "a round more", evolve(TWO.right, rounds=3)
@@ -268,6 +280,26 @@ def faults_of_meaning() -> Iterator[tuple[str, FramePipeline]]:
     yield "the fills of two constants", TWO.filled(76, 89)
 
 
+def lent() -> FramePipeline:
+    """The frames of a host with all inputs and outputs in the caller's memory."""
+    ends = {name for _, name in (*HOST.right.order.inputs, *HOST.right.order.outputs)}
+    buffers = (
+        evolve(each, caller=True, turn=HOST.right.buffers[each.name].round) if each.name in ends else each
+        for each in HOST.right.order.buffers
+    )
+    return HOST.order(buffers=tuple(buffers))
+
+
+def by_caller(pipeline: FramePipeline, present: tuple[bool, ...]) -> Iterator[str]:
+    """What the caller does while frames are computed, in a line for each step."""
+    for each in executed(pipeline, "host", present).steps:
+        step = each.step
+        if each.number is None and isinstance(step, Dispatch):
+            assert (step.instance, step.partition) == ("host", CALLER)
+            parts = ", ".join(f"{part.access.value} {part.of}" for part in step.operands)
+            yield f"{each.frame} {step.function}: {parts}"
+
+
 def text(frames: Frames, faults: Iterator[tuple[str, FramePipeline]]) -> str:
     """Every fault with what is said of it."""
     found: Mapping[str, list[str]] = {name: frames.said(changed) for name, changed in faults}
@@ -325,3 +357,41 @@ def test_one_frame_has_the_places_of_its_buffers_alone(frame: int) -> None:
     }
     assert plan.offsets == wanted
     assert order.buffers == plan.buffers == run.buffers
+
+
+def test_both_fills_are_before_the_steps_of_a_frame() -> None:
+    order, _ = _one_frame(TWO.soc, TWO.filled(76, 89), (True,) * 6, 0, TWO.run.steps)
+    fills = [step for step in order.steps if isinstance(step, Fill)]
+    assert [fill.copy.source.of for fill in fills] == ["a.w@ddr", "b.w@ddr"]
+
+
+@pytest.mark.parametrize("memory", ["of the frame", "lent"])
+def test_what_the_caller_writes_and_reads(golden: GoldenCheck, memory: str) -> None:
+    pipeline, present = lent() if memory == "lent" else HOST.right, (True, False, True, True)
+    said = "".join(f"{line}\n" for line in by_caller(pipeline, present))
+    golden(f"caller_{memory.replace(' ', '_')}", said)
+
+
+def test_inputs_that_are_lent_and_written() -> None:
+    """Each by a call and by a copy, and two at once."""
+    right, found = lent(), dict[str, list[str]]()
+    number, call = next((n, s) for n, s in enumerate(right.order.steps) if isinstance(s, Dispatch))
+    first, *others = call.operands
+    writing = {
+        "the first": [evolve(first, of="p@sram#0", access="w")],
+        "the second": [*others, evolve(first, of="q@sram#0", access="w")],
+        "both": [evolve(first, of=name, access="w") for name in ("p@sram#0", "q@sram#0")],
+        "none": [evolve(first, of="p@sram#0", access="r")],
+    }
+    for name, operands in writing.items():
+        steps = list(right.order.steps)
+        steps[number] = evolve(call, operands=tuple(operands))
+        changed = evolve(right, order=evolve(right.order, steps=tuple(steps)))
+        faults = executed(changed, "host", (True, False)).faults
+        found[name] = [said.split("`")[1] for rule, said in faults if rule == "input-written"]
+    assert found == {
+        "the first": ["p@sram#0"],
+        "the second": ["q@sram#0"],
+        "both": ["p@sram#0", "q@sram#0"],
+        "none": [],
+    }
