@@ -6,11 +6,11 @@ import pytest
 from attrs import evolve
 
 from target_arch.plan.frames import FrameBuffer, FramePipeline
-from target_arch.plan.kernels import Slice
-from target_arch.plan.steps import Copy, Dispatch, Event, Fill
+from target_arch.plan.kernels import Operand, Slice
+from target_arch.plan.steps import Copy, Dispatch, Event, Fill, Step
 from target_arch.stages.check.frames import _malformed, _one_frame
 from target_arch.stages.check.rules.aliases import CALLER
-from target_arch.stages.check.rules.frames import executed
+from target_arch.stages.check.rules.frames import FrameStates, executed
 from tests.conftest import GoldenCheck
 from tests.stages.check.two_frames import HOST, TWO, Frames
 
@@ -280,14 +280,15 @@ def faults_of_meaning() -> Iterator[tuple[str, FramePipeline]]:
     yield "the fills of two constants", TWO.filled(76, 89)
 
 
-def lent() -> FramePipeline:
-    """The frames of a host with all inputs and outputs in the caller's memory."""
-    ends = {name for _, name in (*HOST.right.order.inputs, *HOST.right.order.outputs)}
+def lent(frames: Frames) -> FramePipeline:
+    """The same with all inputs and outputs in the caller's memory."""
+    right = frames.right
+    ends = {name for _, name in (*right.order.inputs, *right.order.outputs)}
     buffers = (
-        evolve(each, caller=True, turn=HOST.right.buffers[each.name].round) if each.name in ends else each
-        for each in HOST.right.order.buffers
+        evolve(each, caller=True, turn=right.buffers[each.name].round) if each.name in ends else each
+        for each in right.order.buffers
     )
-    return HOST.order(buffers=tuple(buffers))
+    return frames.order(buffers=tuple(buffers))
 
 
 def by_caller(pipeline: FramePipeline, present: tuple[bool, ...]) -> Iterator[str]:
@@ -367,31 +368,59 @@ def test_both_fills_are_before_the_steps_of_a_frame() -> None:
 
 @pytest.mark.parametrize("memory", ["of the frame", "lent"])
 def test_what_the_caller_writes_and_reads(golden: GoldenCheck, memory: str) -> None:
-    pipeline, present = lent() if memory == "lent" else HOST.right, (True, False, True, True)
+    pipeline, present = lent(HOST) if memory == "lent" else HOST.right, (True, False, True, True)
     said = "".join(f"{line}\n" for line in by_caller(pipeline, present))
     golden(f"caller_{memory.replace(' ', '_')}", said)
 
 
-def test_inputs_that_are_lent_and_written() -> None:
-    """Each by a call and by a copy, and two at once."""
-    right, found = lent(), dict[str, list[str]]()
+def written(right: FramePipeline, number: int, changed: Step) -> list[str]:
+    """The inputs that are said to be written with another step in the place of one."""
+    steps = list(right.order.steps)
+    steps[number] = changed
+    order = evolve(right.order, steps=tuple(steps))
+    faults = executed(evolve(right, order=order), "host", (True, False)).faults
+    return [said.split("`")[1] for rule, said in faults if rule == "input-written"]
+
+
+def test_inputs_that_are_lent_and_written_by_a_call() -> None:
+    right = lent(HOST)
     number, call = next((n, s) for n, s in enumerate(right.order.steps) if isinstance(s, Dispatch))
     first, *others = call.operands
-    writing = {
-        "the first": [evolve(first, of="p@sram#0", access="w")],
-        "the second": [*others, evolve(first, of="q@sram#0", access="w")],
-        "both": [evolve(first, of=name, access="w") for name in ("p@sram#0", "q@sram#0")],
-        "none": [evolve(first, of="p@sram#0", access="r")],
-    }
-    for name, operands in writing.items():
-        steps = list(right.order.steps)
-        steps[number] = evolve(call, operands=tuple(operands))
-        changed = evolve(right, order=evolve(right.order, steps=tuple(steps)))
-        faults = executed(changed, "host", (True, False)).faults
-        found[name] = [said.split("`")[1] for rule, said in faults if rule == "input-written"]
-    assert found == {
-        "the first": ["p@sram#0"],
-        "the second": ["q@sram#0"],
-        "both": ["p@sram#0", "q@sram#0"],
-        "none": [],
-    }
+
+    def by(*operands: Operand) -> list[str]:
+        return written(right, number, evolve(call, operands=operands))
+
+    p, q = (evolve(first, of=name, access="w") for name in ("p@sram#0", "q@sram#0"))
+    assert by(evolve(p, access="r")) == []
+    assert by(p) == ["p@sram#0"]
+    assert by(*others, q) == ["q@sram#0"]
+    assert by(p, q) == ["p@sram#0", "q@sram#0"]
+
+
+def test_an_input_that_is_lent_and_written_by_a_copy() -> None:
+    right = lent(TWO)
+    number, copy = next(
+        (n, s) for n, s in enumerate(right.order.steps) if isinstance(s, Copy) and s.source.of == "p@sram#0"
+    )
+    assert written(right, number, copy) == []
+    turned = evolve(copy, source=copy.target, target=copy.source)
+    assert written(right, number, turned) == ["p@sram#0"]
+
+
+def test_a_state_in_rows_is_all_of_it() -> None:
+    """Written for one frame in eight rows, and read for the next one."""
+    rows = {"row_bytes": 64, "rows": 8, "stride": 64}
+    changed = TWO.copy(40, lambda copy: evolve(copy, target=evolve(copy.target, **rows)))
+    states = FrameStates(changed, (True, True))
+    assert list(states.touch(40, 0)) == []
+    assert list(states.touch(10, 1)) == []
+
+
+def test_a_state_of_a_later_frame_is_as_wrong_as_that_of_an_earlier_one() -> None:
+    states = FrameStates(TWO.right, (True, True, True))
+    wrong = "frame {} reads `c@sram[0:+512]`, and not all of it is of the frame before"
+    assert list(states.touch(10, 0)) == []
+    assert list(states.touch(10, 1)) == [("wrong-state", wrong.format(1))]
+    assert list(states.touch(40, 0)) == []
+    assert list(states.touch(10, 0)) == [("wrong-state", wrong.format(0))]
+    assert list(states.touch(10, 1)) == []

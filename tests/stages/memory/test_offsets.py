@@ -181,3 +181,7 @@ def test_bytes_within_a_span_are_those_of_all_that_live_there(
 ) -> None:
     there = [b for b in buffers if any(b.first <= at <= b.last for at in range(span[0], span[1] + 1))]
     assert IntervalSums(buffers).within(span) == sum(b.bytes for b in there)
+
+
+def test_of_equal_buffers_the_first_name_is_lowest() -> None:
+    assert first_fit((buffer("b", 4), buffer("a", 4)), lambda _: (), 8) == {"a": 0, "b": 4}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from target_arch.plan.memory import Buffer
 from target_arch.stages.memory import pool_ledger
 from target_arch.stages.memory.offsets import Block
-from target_arch.stages.memory.pool_ledger import PATIENCE, WORK, PoolLedger
+from target_arch.stages.memory.pool_ledger import PATIENCE, WORK, PoolLedger, _span
 from target_arch.stages.memory.residents import Residents
 from tests.stages.memory.test_offsets import buffer
 
@@ -500,3 +500,9 @@ def test_all_that_lives_while_a_kernel_runs_is_beside_it() -> None:
     own = [buffer("k.0", 4, 0, 0), buffer("k.1", 4, 2, 2)]
     pool = PoolLedger.of(Residents(buffers=(between,), turns=[(0, 2)], end=3), 19, 1, {0: own})
     assert pool.over_budget() == {0: 9}
+
+
+def test_the_span_of_buffers_is_from_the_first_begin_to_the_last_end() -> None:
+    """Whichever of them is named first."""
+    late, long = buffer("late", 4, 1, 3), buffer("long", 4, 0, 2)
+    assert _span((late, long)) == _span((long, late)) == (0, 3)

@@ -476,6 +476,69 @@ def test_a_next_value_is_written_over_the_state_where_the_call_allows_it() -> No
         assert elide_copies(other, slices=True) == other
 
 
+def test_a_next_value_in_two_parts_is_not_written_over_the_state() -> None:
+    """The second call reads the state where the first one has written; a part is not where the state is."""
+    over = {"over": ("s",)}
+    for first, second in (
+        (call(r("x"), w("t", bytes=2)), call(r("s"), evolve(w("t", offset=2, bytes=2), **over))),
+        (call(r("s"), evolve(w("t", bytes=2), **over)), call(r("s"), evolve(w("t", offset=2), **over))),
+    ):
+        program = with_state(
+            made_by_hand({"x": 4, "t": 4, "y": 4}, first, second, copy(r("t"), w("n")), call(r("x"), w("y")))
+        )
+        assert elide_copies(program, slices=True) == program
+
+
+def test_half_of_a_next_value_is_not_where_the_state_is() -> None:
+    written = evolve(w("t"), over=("s",))
+    program = with_state(
+        made_by_hand(
+            {"x": 4, "t": 2, "y": 4},
+            call(r("s"), written),
+            copy(r("t"), w("n", bytes=2)),
+            call(r("x"), w("n", offset=2, bytes=2)),
+            call(r("x"), w("y")),
+        )
+    )
+    assert elide_copies(program, slices=True) == program
+
+
+def test_what_was_written_before_the_copy_stays_apart() -> None:
+    sizes = {"x": 4, "a": 4, "y": 4}
+    once, twice = call(r("x"), w("a")), call(r("x"), w("y"))
+    merged = elide_copies(made_by_hand(sizes, once, copy(r("a"), w("y"))), slices=False)
+    assert set(merged.buffers) == {"x", "y"}
+    program = made_by_hand(sizes, once, twice, copy(r("a"), w("y")))
+    assert elide_copies(program, slices=True) == program
+
+
+def test_a_copy_reads_one_buffer_and_writes_another_as_much_of_it() -> None:
+    sizes = {"x": 4, "a": 4, "b": 8, "y": 4}
+    for copies in (
+        call(Operand(of="a", access="rw"), w("y"), copies=True),
+        call(r("a"), Operand(of="y", access="rw"), copies=True),
+        copy(r("b"), w("y")),
+        copy(r("a"), w("y", bytes=2)),
+    ):
+        program = made_by_hand(sizes, call(r("x"), w("a")), call(r("x"), w("b")), copies)
+        assert elide_copies(program, slices=True) == program
+
+
+def test_each_piece_of_a_transfer_is_of_the_buffer_that_is_there() -> None:
+    pieces = tuple(
+        (Slice(of="a", offset=at, row_bytes=2), Slice(of="c", offset=at, row_bytes=2)) for at in (0, 2)
+    )
+    move = Transfer(path=CopyPath(source="m", target="m"), pieces=pieces, partition="p")
+    sizes = {"x": 4, "a": 4, "b": 4, "c": 4, "y": 4}
+    made = made_by_hand(sizes, call(r("x"), w("a")), copy(r("a"), w("b")), call(r("b"), r("c"), w("y")))
+    *first, last = made.items
+    moved = elide_copies(evolve(made, items=(*first, move, last)), slices=False).items[1]
+    assert isinstance(moved, Transfer)
+    (left,) = {"a", "b"} & {source.of for source, _ in moved.pieces}
+    assert [source for source, _ in moved.pieces] == [source.renamed(left) for source, _ in pieces]
+    assert left in elide_copies(evolve(made, items=(*first, move, last)), slices=False).buffers
+
+
 def test_an_end_within_a_unit_is_the_end_of_the_whole() -> None:
     """Three bytes of an alignment of four are behind four bytes, and not before them."""
 

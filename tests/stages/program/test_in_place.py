@@ -5,12 +5,14 @@ from attrs import evolve
 
 from target_arch.emit.model.kernels import kernels
 from target_arch.plan.kernels import Operand, Slice
-from target_arch.plan.memory import Arena, Buffer, MemoryPlan
+from target_arch.plan.memory import Arena, Buffer, BufferKind, MemoryPlan
 from target_arch.plan.model import Model
 from target_arch.plan.steps import Copy, Dispatch, Event, Step, StepOrder, Wait
 from target_arch.soc.model import SoC
 from target_arch.stages.check.plan import check
 from target_arch.stages.errors import CheckError
+from target_arch.stages.program.in_place import reusable_operands
+from target_arch.stages.program.items import Run, Slot
 from tests import tiny_plans
 from tests.stages import chips
 from tests.stages.lowering.test_ladder import lowered
@@ -47,6 +49,19 @@ def test_on_an_asynchronous_target_the_place_is_taken_while_the_call_is_in_fligh
     model = chips.model(("a", "soft", ("x",), 512), ("b", "add", ("a",), 512), inputs={"x": 512})
     result = lowered(model, chips.EDGE)
     assert dict(result.plan.in_place) == {"a@tcm": "x@tcm", "b@tcm": "a@tcm"}
+
+
+def test_a_place_is_in_the_memory_of_the_result() -> None:
+    """Memories whose names come before and behind are others."""
+
+    def slot(name: str, memory: str) -> Slot:
+        return Slot(name=name, kind=BufferKind.ACTIVATION, memory=memory, bytes=64, alignment=16)
+
+    buffers = {name: slot(name, memory) for name, memory in (("x", "ddr"), ("y", "sram"), ("z", "tcm"))}
+    buffers["r"] = slot("r", "sram")
+    operand = Operand(of="r", access="w", over=("x", "y", "z"))
+    run = Run(partition="p", operator="o", instance="host", function="f", operands=(operand,))
+    assert reusable_operands(buffers, (), run) == {"r": ["y"]}
 
 
 def order(*steps: Step, **changes: dict[str, object]) -> tuple[StepOrder, MemoryPlan]:

@@ -264,7 +264,7 @@ class FrameStates:
     """Whose value every byte of a state is: a frame reads what the frame before left, and leaves its own."""
 
     def __init__(self, pipeline: FramePipeline, present: tuple[bool, ...]) -> None:
-        self._now = {state.now: state.now for state in pipeline.order.states}
+        self._now = frozenset(state.now for state in pipeline.order.states)
         self._next = {state.next: state.now for state in pipeline.order.states}
         self._sizes = {buffer.name: buffer.bytes for buffer in pipeline.order.buffers}
         self._pipeline = pipeline
