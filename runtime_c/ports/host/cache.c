@@ -154,9 +154,11 @@ static uint32_t next_random(void)
 
 void ta_host_cache_evict(void)
 {
+    if (cache.count == 0)
+        return;
     pthread_mutex_lock(&cache.lock);
     follow_lent();
-    for (uint32_t left = TA_HOST_EVICTIONS; left != 0 && cache.count != 0; left--) {
+    for (uint32_t left = TA_HOST_EVICTIONS; left != 0; left--) {
         const region *r = &cache.regions[next_random() % cache.count];
         if (r->cached == NULL)
             continue;
@@ -191,6 +193,10 @@ static uint8_t *behind(uint8_t *at)
 
 void ta_host_transfer(const ta_copy *copy)
 {
+    if (cache.count == 0) {
+        ta_host_rows(copy, ta_host_byte(copy->target), ta_host_byte(copy->source));
+        return;
+    }
     pthread_mutex_lock(&cache.lock);
     ta_host_rows(copy, behind(ta_host_byte(copy->target)), behind(ta_host_byte(copy->source)));
     pthread_mutex_unlock(&cache.lock);

@@ -3,6 +3,9 @@
  * submitted - completed (modulo 2^32) pieces are queued, the one at work included. A piece leaves the
  * queue when it is complete. Dropping moves `completed` up to `submitted` in one step, once the thread has
  * let go of its piece.
+ *
+ * A lane that is awake takes no lock while there is work and nothing fails: it reads `submitted`, and writes `completed`.
+ * It falls asleep, and wakes, with the lock; so does the host. Who writes a counter then reads whether the other sleeps.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -40,17 +43,26 @@ static uint32_t next_random(ta_host_lane *lane)
 /* May the lane begin its next piece? */
 static int ready(const ta_host_lane *lane)
 {
-    if (lane->completed == lane->submitted || lane->fault != TA_OK)
+    if (TA_HOST_READ(lane->submitted) == lane->completed || TA_HOST_READ(lane->fault) != TA_OK)
         return 0;
-    return !ta_host.lazy || reached(lane->released, lane->completed + 1u);
+    return !ta_host.lazy || reached(TA_HOST_READ(lane->released), lane->completed + 1u);
 }
 
-static ta_status injected(ta_host_lane *lane)
+/* How the next piece shall fail; `late`: only when it is done. */
+static ta_status injected(ta_host_lane *lane, uint32_t *late)
 {
-    if (!lane->fail_armed || lane->fail_skip-- != 0)
+    ta_status status = TA_OK;
+    *late = 0;
+    if (!TA_HOST_READ(lane->fail_armed))
         return TA_OK;
-    lane->fail_armed = 0;
-    return lane->fail_status;
+    ta_host_take(&ta_host.lock);
+    if (lane->fail_skip-- == 0) {
+        TA_HOST_WRITE(lane->fail_armed, 0u);
+        *late = lane->fail_late;
+        status = lane->fail_status;
+    }
+    pthread_mutex_unlock(&ta_host.lock);
+    return status;
 }
 
 static ta_status call_core(const ta_core *core, const ta_dispatch *dispatch)
@@ -64,7 +76,6 @@ static ta_status call_core(const ta_core *core, const ta_dispatch *dispatch)
     return core->call(core, dispatch->kernel->function, operands, dispatch->ref_count);
 }
 
-/* Outside the lock, like `command`. */
 static ta_status call(const ta_dispatch *dispatch)
 {
     void *pointers[TA_MAX_OPERANDS];
@@ -77,11 +88,23 @@ static ta_status call(const ta_dispatch *dispatch)
 
 /* The device works on a copy of its registers, which the host sees when it is done. TA_ERROR_TIMEOUT: it
  * hangs. */
-static ta_status command(const ta_simulator *simulator, uint32_t instance, uint32_t *registers)
+static ta_status command(const ta_host_lane *lane, const ta_simulator *simulator)
 {
+    const uint32_t instance = lane->number - ta_host.soc->channel_count;
+    uint32_t *const visible = ta_host.instances[instance].registers;
+    uint32_t registers[TA_SIMULATOR_MAX_REGISTERS];
     ta_window windows[TA_HOST_MAX_WINDOWS];
     const uint32_t count = ta_host_windows(instance, windows);
-    return simulator->run(registers, windows, count) == TA_OK ? TA_OK : TA_ERROR_TIMEOUT;
+    ta_host_take(&ta_host.lock);
+    (void)memcpy(registers, visible, sizeof registers);
+    pthread_mutex_unlock(&ta_host.lock);
+    if (simulator->run(registers, windows, count) != TA_OK)
+        return TA_ERROR_TIMEOUT;
+    ta_host_take(&ta_host.lock);
+    if (!lane->dropping)
+        (void)memcpy(visible, registers, sizeof registers);
+    pthread_mutex_unlock(&ta_host.lock);
+    return TA_OK;
 }
 
 static void pause_us(uint32_t us)
@@ -90,56 +113,69 @@ static void pause_us(uint32_t us)
     (void)nanosleep(&time, NULL);
 }
 
-/* Tell those who wait for the lane that something changed. */
-static void tell(ta_host_lane *lane)
+static ta_status do_work(ta_host_lane *lane, const ta_host_work *work)
 {
-    __atomic_store_n(&lane->news, lane->news + 1u, __ATOMIC_RELEASE);
-    pthread_cond_broadcast(&lane->changed);
-}
-
-/* Until something changes, as far as `us` says without sleeping; or until the deadline, if there is one. The lock is
- * held on entry and on return. ETIMEDOUT, or 0. */
-static int await(ta_host_lane *lane, uint32_t *us, const struct timespec *deadline)
-{
-    const uint32_t seen = lane->news;
-    if (*us != 0) {
-        pthread_mutex_unlock(&ta_host.lock);
-        (void)ta_host_look(&lane->news, seen, us);
-        ta_host_take(&ta_host.lock);
-        if (lane->news != seen)
-            return 0;
-    }
-    if (deadline == NULL)
-        return pthread_cond_wait(&lane->changed, &ta_host.lock);
-    return pthread_cond_timedwait(&lane->changed, &ta_host.lock, deadline);
-}
-
-/* Do one piece of work. The lock is held on entry and on return, and released in between. */
-static ta_status do_work(ta_host_lane *lane)
-{
-    const ta_host_work work = lane->queue[lane->completed % TA_HOST_QUEUE_DEPTH];
-    const uint32_t instance = lane->number - ta_host.soc->channel_count; /* of no meaning for a channel */
-    const uint32_t delay_us = ta_host.jitter != 0 ? next_random(lane) % 200u : 0;
-    uint32_t registers[TA_SIMULATOR_MAX_REGISTERS];
-    const ta_status fault = injected(lane);
+    uint32_t late = 0;
+    const ta_status fault = injected(lane, &late);
     ta_status status = TA_OK;
-    if (fault != TA_OK && !lane->fail_late)
+    if (fault != TA_OK && !late)
         return fault;
-    if (work.command != NULL)
-        (void)memcpy(registers, ta_host.instances[instance].registers, sizeof registers);
-    pthread_mutex_unlock(&ta_host.lock);
-    if (delay_us != 0)
-        pause_us(delay_us);
-    if (work.copy != NULL)
-        ta_host_transfer(work.copy);
-    else if (work.dispatch != NULL)
-        status = call(work.dispatch);
+    if (ta_host.jitter != 0)
+        pause_us(next_random(lane) % 200u);
+    if (work->copy != NULL)
+        ta_host_transfer(work->copy);
+    else if (work->dispatch != NULL)
+        status = call(work->dispatch);
     else
-        status = command(work.command, instance, registers);
-    ta_host_take(&ta_host.lock);
-    if (work.command != NULL && status == TA_OK && !lane->dropping)
-        (void)memcpy(ta_host.instances[instance].registers, registers, sizeof registers);
+        status = command(lane, work->command);
     return fault != TA_OK ? fault : status;
+}
+
+/* What failed, or is dropped, or never ends. */
+static void end_badly(ta_host_lane *lane, ta_status status)
+{
+    ta_host_take(&ta_host.lock);
+    while (status == TA_ERROR_TIMEOUT && !lane->dropping)
+        pthread_cond_wait(&lane->changed, &ta_host.lock);
+    if (!lane->dropping) {
+        TA_HOST_WRITE(lane->fault, status);
+        TA_HOST_WRITE(lane->completed, lane->completed + 1u);
+    }
+    pthread_cond_broadcast(&lane->changed);
+    pthread_mutex_unlock(&ta_host.lock);
+}
+
+static void wake(ta_host_lane *lane)
+{
+    ta_host_take(&ta_host.lock);
+    pthread_cond_broadcast(&lane->changed);
+    pthread_mutex_unlock(&ta_host.lock);
+}
+
+static void do_next(ta_host_lane *lane)
+{
+    const ta_status status = do_work(lane, &lane->queue[lane->completed % TA_HOST_QUEUE_DEPTH]);
+    if (status != TA_OK || TA_HOST_READ(lane->dropping)) {
+        end_badly(lane, status);
+        return;
+    }
+    TA_HOST_WRITE_FIRST(lane->completed, lane->completed + 1u);
+    if (TA_HOST_READ_OTHER(lane->waiting))
+        wake(lane);
+}
+
+/* Work as long as there is any, and look for more. */
+static void be_awake(ta_host_lane *lane)
+{
+    for (;;) {
+        const uint32_t seen = TA_HOST_READ(lane->news);
+        if (TA_HOST_READ(lane->dropping) || TA_HOST_READ(lane->leaving))
+            return;
+        if (ready(lane))
+            do_next(lane);
+        else if (lane->idle_us == 0 || !ta_host_look(&lane->news, seen, &lane->idle_us))
+            return;
+    }
 }
 
 static void *lane_main(void *argument)
@@ -147,20 +183,17 @@ static void *lane_main(void *argument)
     ta_host_lane *lane = argument;
     ta_host_take(&ta_host.lock);
     while (!lane->leaving) {
-        if (!ready(lane) || lane->dropping) {
-            (void)await(lane, &lane->idle_us, NULL);
+        (void)TA_HOST_READ_OTHER(lane->news);
+        if (lane->dropping || !ready(lane)) {
+            pthread_cond_wait(&lane->changed, &ta_host.lock);
             continue;
         }
-        lane->busy = 1;
-        const ta_status status = do_work(lane);
-        while (status == TA_ERROR_TIMEOUT && !lane->dropping)
-            pthread_cond_wait(&lane->changed, &ta_host.lock);
-        lane->busy = 0;
-        if (!lane->dropping) {
-            lane->completed++;
-            lane->fault = status;
-        }
-        tell(lane);
+        TA_HOST_WRITE(lane->awake, 1u);
+        pthread_mutex_unlock(&ta_host.lock);
+        be_awake(lane);
+        ta_host_take(&ta_host.lock);
+        TA_HOST_WRITE_FIRST(lane->awake, 0u);
+        pthread_cond_broadcast(&lane->changed);
     }
     pthread_mutex_unlock(&ta_host.lock);
     return NULL;
@@ -204,7 +237,8 @@ ta_status ta_host_lane_open(uint32_t number)
     if (status != TA_OK)
         return status;
     lane->leaving = 0;
-    lane->busy = 0;
+    lane->awake = 0;
+    lane->waiting = 0;
     lane->dropping = 0;
     lane->fault = TA_OK;
     lane->released = lane->completed;
@@ -219,17 +253,32 @@ ta_status ta_host_lane_open(uint32_t number)
     return TA_OK;
 }
 
+/* There is news for the lane. The caller holds the lock. */
+static void tell(ta_host_lane *lane)
+{
+    TA_HOST_WRITE(lane->news, lane->news + 1u);
+    pthread_cond_broadcast(&lane->changed);
+}
+
+/* The same without the lock, which is taken for a lane that sleeps. */
+static void tell_awake(ta_host_lane *lane)
+{
+    TA_HOST_WRITE_FIRST(lane->news, lane->news + 1u);
+    if (!TA_HOST_READ_OTHER(lane->awake))
+        wake(lane);
+}
+
 ta_status ta_host_lane_drop(ta_host_lane *lane)
 {
     const struct timespec deadline = after_us(CLOCK_MONOTONIC, TA_HOST_PATIENCE_US);
     if (!lane->alive)
         return TA_OK;
-    lane->dropping = 1;
-    if (lane->busy && ta_host_lane_core(lane) != NULL)
+    TA_HOST_WRITE(lane->dropping, 1u);
+    if (lane->awake && TA_HOST_READ(lane->completed) != lane->submitted && ta_host_lane_core(lane) != NULL)
         ta_host_lane_core(lane)->halt(ta_host_lane_core(lane)); /* it would not see that no wait is left */
     tell(lane);
-    while (lane->busy)
-        if (pthread_cond_timedwait(&lane->changed, &ta_host.lock, &deadline) == ETIMEDOUT && lane->busy)
+    while (lane->awake)
+        if (pthread_cond_timedwait(&lane->changed, &ta_host.lock, &deadline) == ETIMEDOUT && lane->awake)
             return TA_ERROR_TIMEOUT; /* still dropping: whenever it ends, nothing more begins */
     lane->completed = lane->submitted;
     lane->fault = TA_OK;
@@ -244,7 +293,7 @@ ta_status ta_host_lane_close(ta_host_lane *lane)
     const ta_status status = ta_host_lane_drop(lane);
     if (status != TA_OK)
         return status;
-    lane->leaving = 1;
+    TA_HOST_WRITE(lane->leaving, 1u);
     tell(lane);
     pthread_mutex_unlock(&ta_host.lock);
     (void)pthread_join(lane->thread, NULL);
@@ -258,34 +307,68 @@ ta_status ta_host_lane_submit(ta_host_lane *lane, ta_host_work work)
 {
     if (!lane->alive)
         return TA_ERROR_STATE;
-    if (lane->dropping || lane->submitted - lane->completed >= TA_HOST_QUEUE_DEPTH)
+    if (lane->dropping || lane->submitted - TA_HOST_READ(lane->completed) >= TA_HOST_QUEUE_DEPTH)
         return TA_ERROR_BUSY;
     lane->queue[lane->submitted % TA_HOST_QUEUE_DEPTH] = work;
-    lane->submitted++;
-    tell(lane);
+    TA_HOST_WRITE(lane->submitted, lane->submitted + 1u);
+    tell_awake(lane);
     return TA_OK;
+}
+
+/* Is the value not reached, and has nothing failed before it? */
+static int is_open(const ta_host_lane *lane, uint32_t value)
+{
+    return !reached(TA_HOST_READ_OTHER(lane->completed), value) && TA_HOST_READ(lane->fault) == TA_OK;
+}
+
+/* Until the value is reached or something fails, without sleeping, as far as that pays. */
+static void look_for(ta_host_lane *lane, uint32_t value)
+{
+    int came = lane->wait_us != 0;
+    while (came) {
+        const uint32_t seen = TA_HOST_READ(lane->completed);
+        came = is_open(lane, value) && ta_host_look(&lane->completed, seen, &lane->wait_us);
+    }
+}
+
+/* The same, asleep. The lock is held on entry and on return. */
+static ta_status sleep_until(ta_host_lane *lane, uint32_t value, uint32_t timeout_us)
+{
+    const struct timespec deadline = after_us(CLOCK_MONOTONIC, timeout_us);
+    int late = !lane->alive;
+    TA_HOST_WRITE_FIRST(lane->waiting, 1u);
+    while (is_open(lane, value) && !late)
+        late = pthread_cond_timedwait(&lane->changed, &ta_host.lock, &deadline) == ETIMEDOUT;
+    TA_HOST_WRITE(lane->waiting, 0u);
+    return is_open(lane, value) ? TA_ERROR_TIMEOUT : TA_OK;
+}
+
+/* The failure of work up to the value, once. The caller holds the lock. */
+static ta_status take_fault(ta_host_lane *lane, uint32_t value)
+{
+    const ta_status fault = lane->fault;
+    if (fault == TA_OK || !reached(value, lane->completed))
+        return TA_OK;
+    TA_HOST_WRITE(lane->fault, TA_OK);
+    tell(lane);
+    return fault;
 }
 
 ta_status ta_host_lane_wait(ta_host_lane *lane, uint32_t value, uint32_t timeout_us)
 {
-    if (!reached(lane->released, value)) {
-        lane->released = value;
-        if (lane->alive && ta_host.lazy)
-            tell(lane);
+    if (ta_host.lazy && !reached(lane->released, value)) {
+        TA_HOST_WRITE(lane->released, value);
+        tell_awake(lane);
     }
-    if (reached(lane->completed, value) && lane->fault == TA_OK)
-        return TA_OK;
-    const struct timespec deadline = after_us(CLOCK_MONOTONIC, timeout_us);
-    int late = timeout_us == 0 ? 1 : 0;
-    while (!reached(lane->completed, value) && lane->fault == TA_OK) {
-        if (late || !lane->alive)
-            return TA_ERROR_TIMEOUT;
-        late = await(lane, &lane->wait_us, &deadline) == ETIMEDOUT ? 1 : 0;
-    }
-    if (lane->fault == TA_OK || !reached(value, lane->completed))
-        return TA_OK;
-    const ta_status fault = lane->fault;
-    lane->fault = TA_OK;
-    tell(lane);
-    return fault;
+    if (timeout_us != 0 && lane->alive)
+        look_for(lane, value);
+    const int over = reached(TA_HOST_READ(lane->completed), value);
+    if (TA_HOST_READ(lane->fault) == TA_OK && (over || timeout_us == 0))
+        return over ? TA_OK : TA_ERROR_TIMEOUT;
+    ta_host_take(&ta_host.lock);
+    ta_status status = sleep_until(lane, value, timeout_us);
+    if (status == TA_OK)
+        status = take_fault(lane, value);
+    pthread_mutex_unlock(&ta_host.lock);
+    return status;
 }

@@ -152,10 +152,14 @@ static int reaches(uint32_t instance, uint32_t memory)
 
 ta_status ta_host_pointers(const ta_dispatch *dispatch, void **pointers)
 {
+    const ta_arena *arenas = ta_host.bundle->arenas;
+    uint32_t seen = UINT32_MAX; /* the last memory that was found to be in reach */
     for (uint32_t i = 0; i < dispatch->ref_count; i++) {
         const ta_ref where = dispatch->refs[i];
-        if (!reaches(dispatch->instance, ta_host.bundle->arenas[where.arena].memory))
+        const ta_arena *arena = &arenas[where.arena];
+        if (arena->memory != seen && !reaches(dispatch->instance, arena->memory))
             return TA_ERROR_ARGUMENT;
+        seen = arena->memory;
         pointers[i] = ta_host_byte(where);
     }
     return TA_OK;

@@ -190,27 +190,26 @@ static ta_status host_copy(const ta_port *port, const ta_copy *copy)
 static ta_status host_copy_async(const ta_port *port, uint32_t channel, const ta_copy *copy)
 {
     (void)port;
-    if (enter() != TA_OK)
+    if (ta_host.soc == NULL)
         return TA_ERROR_STATE;
     const ta_host_work work = {copy, NULL, NULL};
     ta_host_cache_evict();
-    return leave(ta_host_lane_submit(&ta_host.lanes[channel], work));
+    return ta_host_lane_submit(&ta_host.lanes[channel], work);
 }
 
 static ta_status host_dispatch(const ta_port *port, const ta_dispatch *dispatch)
 {
     (void)port;
     void *pointers[TA_MAX_OPERANDS];
-    if (enter() != TA_OK)
+    if (ta_host.soc == NULL)
         return TA_ERROR_STATE;
     const ta_status status = ta_host_pointers(dispatch, pointers);
     if (status != TA_OK)
-        return leave(status);
+        return status;
     if (!ta_host.soc->instances[dispatch->instance].is_host) {
         const ta_host_work work = {NULL, dispatch, NULL};
-        return leave(ta_host_lane_submit(lane_of(dispatch->instance), work));
+        return ta_host_lane_submit(lane_of(dispatch->instance), work);
     }
-    (void)leave(TA_OK);
     ta_host_cache_evict();
     return dispatch->kernel->function(pointers);
 }
@@ -218,25 +217,25 @@ static ta_status host_dispatch(const ta_port *port, const ta_dispatch *dispatch)
 static ta_status host_address(const ta_port *port, uint32_t instance, ta_ref where, ta_address *address)
 {
     (void)port;
-    return enter() != TA_OK ? TA_ERROR_STATE : leave(ta_host_address(instance, where, address));
+    return ta_host.soc == NULL ? TA_ERROR_STATE : ta_host_address(instance, where, address);
 }
 
 static ta_status host_read_timeline(const ta_port *port, uint32_t timeline, uint32_t *value)
 {
     (void)port;
-    if (enter() != TA_OK)
+    if (ta_host.soc == NULL)
         return TA_ERROR_STATE;
-    *value = ta_host.lanes[timeline].completed;
-    return leave(TA_OK);
+    *value = TA_HOST_READ(ta_host.lanes[timeline].completed);
+    return TA_OK;
 }
 
 static ta_status host_wait(const ta_port *port, uint32_t timeline, uint32_t value, uint32_t timeout_us)
 {
     (void)port;
-    if (enter() != TA_OK)
+    if (ta_host.soc == NULL)
         return TA_ERROR_STATE;
     ta_host_cache_evict();
-    return leave(ta_host_lane_wait(&ta_host.lanes[timeline], value, timeout_us));
+    return ta_host_lane_wait(&ta_host.lanes[timeline], value, timeout_us);
 }
 
 static ta_status host_cancel(const ta_port *port, uint32_t timeline)
@@ -265,24 +264,27 @@ static ta_status host_mmio_read32(const ta_port *port, uint32_t instance, uint32
     return leave(status);
 }
 
+/* Write a register of a device that does nothing at present. */
 static ta_status write_locked(uint32_t instance, uint32_t offset, uint32_t value)
 {
     const ta_status status = check_register(instance, offset);
-    ta_host_lane *lane = lane_of(instance);
+    const ta_host_lane *lane = lane_of(instance);
     if (status != TA_OK)
         return status;
-    if (lane->completed != lane->submitted)
+    if (TA_HOST_READ(lane->completed) != lane->submitted)
         return TA_ERROR_BUSY;
     ta_host.instances[instance].registers[offset / 4u] = value;
-    const ta_simulator *simulator = ta_host_simulator(instance);
-    const ta_host_work work = {NULL, NULL, simulator};
-    return offset == simulator->start_offset ? ta_host_lane_submit(lane, work) : TA_OK;
+    return TA_OK;
 }
 
 static ta_status host_mmio_write32(const ta_port *port, uint32_t instance, uint32_t offset, uint32_t value)
 {
     (void)port;
-    return enter() != TA_OK ? TA_ERROR_STATE : leave(write_locked(instance, offset, value));
+    const ta_status status = enter() != TA_OK ? TA_ERROR_STATE : leave(write_locked(instance, offset, value));
+    if (status != TA_OK || offset != ta_host_simulator(instance)->start_offset)
+        return status;
+    const ta_host_work work = {NULL, NULL, ta_host_simulator(instance)};
+    return ta_host_lane_submit(lane_of(instance), work);
 }
 
 static ta_status host_cache_clean(const ta_port *port, const void *start, uint32_t bytes)
@@ -358,10 +360,10 @@ void ta_host_set_counters(uint32_t value)
 static void arm(uint32_t timeline, uint32_t skip, ta_status status, uint32_t late)
 {
     ta_host_take(&ta_host.lock);
-    ta_host.lanes[timeline].fail_armed = 1;
     ta_host.lanes[timeline].fail_skip = skip;
     ta_host.lanes[timeline].fail_status = status;
     ta_host.lanes[timeline].fail_late = late;
+    TA_HOST_WRITE(ta_host.lanes[timeline].fail_armed, 1u);
     pthread_mutex_unlock(&ta_host.lock);
 }
 

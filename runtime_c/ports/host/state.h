@@ -1,9 +1,10 @@
 /* Shared by the files of the host port.
  *
  * A lane is a thread with a queue: one per DMA channel, one per started instance but the host's. Lanes are
- * numbered as timelines are. One lock guards everything; work is done outside it. Bytes that were written before
- * the lock was released are seen by the thread that takes it next, so operands need no lock of their own as long as the
- * step table waits where it must: a thread sanitizer finds where it does not.
+ * numbered as timelines are. The host and a lane that is awake hand work and completions over by counters, each of which
+ * one of them writes. A lock guards what is rare: falling asleep and waking, faults, dropping, registers. Bytes that were written
+ * before a counter moved are seen by the thread that reads it, so operands need no lock of their own as long as the step
+ * table waits where it must: a thread sanitizer finds where it does not.
  */
 #ifndef TARGET_ARCH_PORT_HOST_STATE_H
 #define TARGET_ARCH_PORT_HOST_STATE_H
@@ -27,27 +28,40 @@ typedef struct ta_host_work {
     const ta_simulator *command; /* or what the registers say */
 } ta_host_work;
 
+/* What two threads read and write without the lock. */
+#define TA_HOST_READ(place) __atomic_load_n(&(place), __ATOMIC_ACQUIRE)
+#define TA_HOST_WRITE(place, value) __atomic_store_n(&(place), (value), __ATOMIC_RELEASE)
+/* The same for a pair of places, of which each of two threads writes one and then reads the other: one of them at least
+ * sees what the other wrote, so that none sleeps while the other believes it awake. */
+#define TA_HOST_READ_OTHER(place) __atomic_load_n(&(place), __ATOMIC_SEQ_CST)
+#define TA_HOST_WRITE_FIRST(place, value) __atomic_store_n(&(place), (value), __ATOMIC_SEQ_CST)
+/* Different threads write what is before and behind this: it begins a line of the cache. */
+#define TA_HOST_APART __attribute__((aligned(64)))
+
 typedef struct ta_host_lane {
     pthread_t thread;
     pthread_cond_t changed;
-    uint32_t news;    /* counts changes; written with the lock, read without it by those who look before they sleep */
-    uint32_t idle_us; /* how long the lane looks for work, and */
-    uint32_t wait_us; /* the host for the end of it, before they sleep; 0: not at all */
     uint32_t number;
-    uint32_t alive;    /* there is a thread */
-    uint32_t leaving;  /* it shall end */
-    uint32_t busy;     /* it is at work, outside the lock */
-    uint32_t dropping; /* the present work and the queued work shall not complete */
-    uint32_t submitted;
-    uint32_t completed;
-    uint32_t released; /* in lazy mode: the value of the farthest wait */
-    ta_status fault;   /* of the last completed work; the lane halts until it is reported */
+    uint32_t alive;   /* there is a thread */
+    uint32_t leaving; /* it shall end */
     uint32_t fail_armed;
     uint32_t fail_skip;
     ta_status fail_status;
     uint32_t fail_late; /* it fails when the work is done */
     uint32_t random;
+    /* Written by the host. */
+    TA_HOST_APART uint32_t news; /* counts what the lane may have to know, and is written behind it */
+    uint32_t submitted;
+    uint32_t released; /* in lazy mode: the value of the farthest wait */
+    uint32_t dropping; /* the present work and the queued work shall not complete */
+    uint32_t waiting;  /* the host sleeps until something completes */
+    uint32_t wait_us;  /* how long it looks for that before it sleeps; 0: not at all */
     ta_host_work queue[TA_HOST_QUEUE_DEPTH];
+    /* Written by the lane; while it is not awake, by the host. */
+    TA_HOST_APART uint32_t completed;
+    uint32_t awake;  /* it may be at work, without the lock */
+    ta_status fault; /* of the last completed work, written before it completes; the lane halts until the host cleared it */
+    uint32_t idle_us; /* how long the lane looks for news before it sleeps */
 } ta_host_lane;
 
 typedef struct ta_host_instance {
@@ -121,13 +135,16 @@ uint32_t ta_host_looks(uint32_t cores);
 /* Give the thread of a core a processor of its own, numbered from 0 behind the caller's, where there are enough. */
 void ta_host_pin(pthread_t thread, uint32_t core);
 
-/* lanes.c. The caller holds the lock in all of these; those that wait release it meanwhile. */
+/* lanes.c. */
 
+/* The caller holds the lock in these, and they release it while they wait. */
 ta_status ta_host_lane_open(uint32_t number);
 /* Ends the thread, dropping what is queued. TA_ERROR_TIMEOUT: it did not let go of its work. */
 ta_status ta_host_lane_close(ta_host_lane *lane);
+ta_status ta_host_lane_drop(ta_host_lane *lane);
+
+/* Without the lock, which they take where one of both threads sleeps. */
 ta_status ta_host_lane_submit(ta_host_lane *lane, ta_host_work work);
 ta_status ta_host_lane_wait(ta_host_lane *lane, uint32_t value, uint32_t timeout_us);
-ta_status ta_host_lane_drop(ta_host_lane *lane);
 
 #endif
