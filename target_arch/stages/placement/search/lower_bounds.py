@@ -2,7 +2,9 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from operator import add
+from operator import gt
+
+from attrs import define, field
 
 from target_arch.soc.rounding import ceil_div
 from target_arch.stages.placement.search.jobs import NEVER, Jobs, Way
@@ -36,21 +38,28 @@ def _readies(
     jobs: Jobs, copies: "_Copies", needed: Sequence[int], ends: Sequence[Sequence[int]]
 ) -> list[int]:
     """For every group the least time at which data comes there. `ends` are those of jobs, by group."""
-    readies = [0] * jobs.groups
-    for place, datum in enumerate(needed):
-        maker = jobs.data[datum].producer
-        if maker == jobs.early:
-            continue
-        fetched, delays = copies.after(datum, needed[place + 1 :])
-        begun = [
-            NEVER if stay is None else end if group == jobs.host else end - stay.total
-            for group, (end, stay) in enumerate(zip(ends[maker], jobs.stays[maker], strict=True))
-        ]
-        for group, (early, column) in enumerate(zip(fetched, delays, strict=True)):
-            comes = zip(map(add, ends[maker], column), begun, strict=True)
-            least = min([max(end, start + early) for end, start in comes])
-            readies[group] = max(readies[group], min(NEVER, least))
+    readies, own = [0] * jobs.groups, _OwnCopies([0] * jobs.groups)
+    for datum in reversed(needed):
+        if jobs.data[datum].producer != jobs.early:
+            readies = list(map(max, readies, copies.arrivals(datum, own, ends)))
+        elif jobs.usages[datum] == 1:
+            own.add(datum, jobs)
     return readies
+
+
+@define
+class _OwnCopies:
+    """Early data of a job that nothing else needs: what comes behind some other data of the job. `longest` is
+    by group the time of the slowest of these copies.
+    """
+
+    longest: list[int]
+    data: list[int] = field(factory=list)
+
+    def add(self, datum: int, jobs: Jobs) -> None:
+        self.data.append(datum)
+        times = jobs.delays[jobs.table[datum]][jobs.choices[jobs.early][0]]
+        self.longest = list(map(max, self.longest, times))
 
 
 class _Copies:
@@ -65,22 +74,53 @@ class _Copies:
         self._lanes = {first + number for number, (_, width) in enumerate(jobs.channels) if width == 1}
         self._toward = [tuple(zip(*delays, strict=True)) for delays in jobs.delays]
         self._behind: dict[tuple[int, int], list[list[int]]] = {}
+        # By data of several jobs and by group: when it has come, and what its copy and its maker hide.
+        self._shared: dict[int, tuple[list[int], list[int]]] = {}
 
-    def after(self, datum: int, later: Sequence[int]) -> tuple[list[int], Sequence[Sequence[int]]]:
-        """By group the time of early data among the `later` ones from its beginning on; and by group and the
-        group of the maker the time from the end of the maker until all has come.
+    def arrivals(self, datum: int, own: _OwnCopies, ends: Sequence[Sequence[int]]) -> list[int]:
+        """By group the least time at which a datum of another job has come, and the job's own copies behind
+        it. `ends` are those of jobs, by group.
         """
         jobs = self._jobs
-        own = [each for each in later if jobs.data[each].producer == jobs.early and jobs.usages[each] == 1]
         delays: Sequence[Sequence[int]] = self._toward[jobs.table[datum]]
-        fetched = [0] * jobs.groups
-        for each in own:
-            source = jobs.choices[jobs.early][0]
-            fetched = list(map(max, fetched, jobs.delays[jobs.table[each]][source]))
-            if jobs.usages[datum] == 1:
+        if jobs.usages[datum] == 1:
+            for each in own.data:
                 behind = self._waiting(jobs.table[datum], jobs.table[each])
                 delays = [list(map(max, one, other)) for one, other in zip(delays, behind, strict=True)]
-        return fetched, delays
+            return [end for end, _ in self._after(datum, delays, own.longest, ends)]
+        if datum not in self._shared:
+            alone = self._after(datum, delays, [0] * jobs.groups, ends)
+            self._shared[datum] = [end for end, _ in alone], [end - begun for end, begun in alone]
+        shared, hidden = self._shared[datum]
+        if any(map(gt, own.longest, hidden)):
+            return [end for end, _ in self._after(datum, delays, own.longest, ends)]
+        return shared
+
+    def _after(
+        self,
+        datum: int,
+        delays: Sequence[Sequence[int]],
+        copies: Sequence[int],
+        ends: Sequence[Sequence[int]],
+    ) -> list[tuple[int, int]]:
+        """By group the least time at which the datum has come, that long after the end of its maker, and so
+        have the copies that begin with the maker; and the beginning of the maker for that.
+        """
+        jobs, maker = self._jobs, self._jobs.data[datum].producer
+        begun = [
+            NEVER if stay is None else end if group == jobs.host else end - stay.total
+            for group, (end, stay) in enumerate(zip(ends[maker], jobs.stays[maker], strict=True))
+        ]
+        return [
+            min(
+                (NEVER, NEVER),
+                *(
+                    (max(end + delay, start + copy), start)
+                    for end, delay, start in zip(ends[maker], column, begun, strict=True)
+                ),
+            )
+            for column, copy in zip(delays, copies, strict=True)
+        ]
 
     def _waiting(self, table: int, early: int) -> list[list[int]]:
         """By group and the group of the maker: the time of early data behind other data on its channel."""
