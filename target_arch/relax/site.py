@@ -26,6 +26,10 @@ MOST_DIMENSIONS = 32
 """Of a tensor: NumPy's arrays have no more, before version 2, and all constants are such."""
 
 
+MOST_FILLED = 2**26
+"""Elements of a constant that an operator makes of a few numbers: a small file may ask for any number."""
+
+
 class NotConverted(ValueError):
     """No converter takes an operator as it is; the text is the reason, after the operator's name."""
 

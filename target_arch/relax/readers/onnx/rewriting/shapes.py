@@ -12,11 +12,11 @@ from target_arch.plan.inputs.shapes import InputShapes
 from target_arch.relax.ir.errors import model_error
 from target_arch.relax.readers.onnx.rewriting.graph import ONNX_DOMAINS, OnnxGraph, array_of
 from target_arch.relax.readers.onnx.rewriting.inference import inferred
+from target_arch.relax.site import MOST_FILLED
 
 MOST_ELEMENTS = 2**31 - 1
 MOST_AXES = 64
 MOST_COUNTED = 2**24
-MOST_FILLED = 2**26
 
 
 def infer_shapes(path: Path, graph: OnnxGraph, wanted: InputShapes) -> None:
