@@ -125,6 +125,9 @@ def faults() -> Iterator[tuple[str, FramePipeline, str]]:
     yield "a third core", evolve(TRIO.right, rounds=TRIO.right.rounds + 1), turns.format(3)
     short = evolve(right, stages=right.stages[:-1])
     yield "a round without its last stage", short, turns.format(2)
+    length = len(right.stages) // 2
+    said = f"{len(right.order.steps)} steps are no {right.rounds} rounds of {length}"
+    yield "the end in the round of the other core", evolve(right, done=length), said
 
 
 @pytest.mark.parametrize(("changed", "said"), [pytest.param(c, s, id=i) for i, c, s in faults()])

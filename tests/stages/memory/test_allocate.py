@@ -1,5 +1,7 @@
 """Memory plans of hand-made buffers: valid, at the bound where that is possible, refused where it is not."""
 
+from collections.abc import Sequence
+
 import pytest
 from attrs import evolve
 from hypothesis import given, settings
@@ -8,7 +10,7 @@ from hypothesis import strategies as st
 from target_arch.backend.planner import Algorithm, Effort
 from target_arch.plan.memory import Arena, Buffer, MemoryPlan
 from target_arch.stages.errors import DoesNotFitError, PlanError
-from target_arch.stages.memory.allocate import allocate
+from target_arch.stages.memory.allocate import _joined, allocate, arena_capacity
 from target_arch.stages.memory.packing import ALGORITHMS
 from target_arch.stages.memory.packing.sharing import shared_bound, shared_least
 
@@ -145,6 +147,12 @@ def test_a_refusal_names_the_largest_and_counts_the_rest() -> None:
     assert len(caught.value.alive) == 9
 
 
+def test_a_refusal_names_equals_in_the_order_of_their_names() -> None:
+    with pytest.raises(DoesNotFitError) as caught:
+        allocate((buffer("b", 8, 0, 0), buffer("a", 8, 0, 0)), {"m": 8})
+    assert caught.value.alive == (("a", 8), ("b", 8))
+
+
 @pytest.mark.parametrize("others", [(), (buffer("a", 0, 0, 0),)])
 def test_constants_alone_may_be_too_many(others: tuple[Buffer, ...]) -> None:
     for size, fits in ((255, False), (256, True)):  # in C they are one object of whole units of alignment
@@ -197,3 +205,60 @@ def test_algorithms_of_others_are_registered_by_name() -> None:
     mine = Algorithm(name="mine", description="a test", pack=lambda rows: {b.name: 32 for b in rows})
     plan = allocate((buffer("a", 1, 0, 0),), {"m": 100}, "mine", {"mine": mine})
     assert plan.offsets == {"a": 32}
+
+
+def test_the_second_memory_may_be_too_small_alone() -> None:
+    rows = (buffer("a", 8, 0, 0), evolve(buffer("b", 8, 0, 0), memory="n"))
+    assert allocate(rows, {"m": 8, "n": 8}).peaks == {Arena("m"): 8, Arena("n"): 8}
+    with pytest.raises(DoesNotFitError) as caught:
+        allocate(rows, {"m": 8, "n": 7})
+    assert (caught.value.pool, caught.value.needed, caught.value.available) == (Arena("n"), 8, 7)
+
+
+@pytest.mark.parametrize(("size", "fits"), [(120, True), (119, False)])
+def test_residents_lie_behind_the_constants(size: int, fits: bool) -> None:
+    resident = Buffer(
+        name="r", kind="resident", memory="m", bytes=8, alignment=16, first=0, last=0, tensor="r"
+    )
+    rows = (buffer("c", 100, 0, 0, kind="constant", alignment=16), resident)
+    if fits:
+        assert allocate(rows, {"m": size}).peaks[Arena("m", resident=True)] == 8
+        return
+    with pytest.raises(DoesNotFitError) as caught:
+        allocate(rows, {"m": size})
+    refusal = caught.value
+    assert (refusal.pool, refusal.needed, refusal.available) == (Arena("m", resident=True), 8, 7)
+
+
+def test_an_arena_is_as_long_as_units_of_all_buffers_of_its_memory() -> None:
+    """Of no others, whatever the names of their memories and their own."""
+    rows = (
+        evolve(buffer("m", 1, 0, 0, alignment=3), memory="a"),
+        buffer("c", 5, 0, 0, kind="constant"),
+        buffer("d", 5, 0, 0, alignment=16),
+        evolve(buffer("z", 1, 0, 0, alignment=5), memory="z"),
+    )
+    plan = allocate(rows, {"a": 99, "m": 99, "z": 99})
+    assert arena_capacity(plan, "m", 99) == 99 - 16
+
+
+def test_only_the_algorithm_that_searches_goes_on_searching() -> None:
+    """Others are said to need what they need, whatever their names."""
+
+    def apart(rows: Sequence[Buffer]) -> dict[str, int]:
+        return {each.name: 8 * number for number, each in enumerate(rows)}
+
+    rows = (buffer("a", 8, 0, 0), buffer("b", 8, 1, 1))
+    for name in ("apart", "wide"):
+        mine = Algorithm(name=name, description="a test", pack=apart)
+        with pytest.raises(DoesNotFitError):
+            allocate(rows, {"m": 8}, name, {name: mine})
+    assert allocate(rows, {"m": 8}).peaks == {Arena("m"): 8}
+
+
+def test_a_later_plan_of_an_arena_is_in_the_place_of_the_earlier_one() -> None:
+    rows = tuple(buffer(name, 8, at, at + 1) for at, name in enumerate("abcd"))
+    plan = MemoryPlan(buffers=rows, offsets=dict.fromkeys("abcd", 0), in_place=(("b", "a"), ("d", "c")))
+    later = evolve(plan, offsets={name: 8 * n for n, name in enumerate("abcd")}, in_place=(("c", "b"),))
+    joined = _joined(rows, (plan, later))
+    assert (joined.offsets, joined.in_place) == (later.offsets, later.in_place)

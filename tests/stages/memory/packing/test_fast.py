@@ -140,3 +140,10 @@ def test_buffers_are_crowded_from_so_many_beside_each_on(monkeypatch: pytest.Mon
     assert Packing(rows).conflicts is None
     monkeypatch.setattr(fast, "_CROWDED", 3)
     assert Packing(rows).conflicts is not None
+
+
+def test_among_equals_the_earlier_and_then_the_first_by_name_goes_first() -> None:
+    later, early, other = buffer(0, 8, 1, 2), buffer(2, 8, 0, 3), buffer(1, 8, 0, 3)
+    assert Packing((later, early, other)).sorted(KEYS["by-size"]) == [2, 1, 0]
+    at_once = [buffer(1, 8, 0, 1), buffer(0, 8, 0, 1)]
+    assert fast.stacked(at_once) == {"b0": 0, "b1": 8}
