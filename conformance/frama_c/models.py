@@ -18,13 +18,13 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from conformance.frama_c.kernels import Called, calls, program
+from conformance.frama_c.kernels import OTHER_TURNS, Called, calls, program
 from conformance.frama_c.units import MissingTool, Unit, analysed
 from conformance.kept import Kept
 from target_arch.pipeline import CompiledModel, CompileRequest, compile_model
 from target_arch.soc import read_soc
 
-SECONDS, TURNS, OTHER_TURNS = 3600.0, 10_000, 20
+SECONDS, TURNS = 3600.0, 10_000
 CLEAN = "0 alarms"
 
 
@@ -48,8 +48,7 @@ def analysed_call(made: CompiledModel, call: Called, seconds: float = SECONDS) -
             found = analysed(unit)
         except RuntimeError as error:
             return str(error)[:200]
-    clean = found.proved == found.total and not found.left
-    return CLEAN if clean else "\n".join((f"{found.total - found.proved} alarms", *found.left))
+    return CLEAN if found.clean else "\n".join((f"{found.total - found.proved} alarms", *found.left))
 
 
 def answers(made: CompiledModel, kept: Kept, only: str, seconds: float) -> Iterator[tuple[str, str]]:

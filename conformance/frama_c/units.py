@@ -68,8 +68,13 @@ class Outcome:
     seconds: float
 
     @property
+    def clean(self) -> bool:
+        """True where nothing is left, though there may be nothing to prove."""
+        return self.proved == self.total and not self.left
+
+    @property
     def whole(self) -> bool:
-        return self.proved == self.total and not self.left and self.total > 0
+        return self.clean and self.total > 0
 
 
 def units() -> tuple[Unit, ...]:

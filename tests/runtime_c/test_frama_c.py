@@ -134,12 +134,14 @@ def test_a_call_of_a_model_has_no_alarm_and_one_with_a_shorter_result_has(
     assert any("out of bounds write" in line for line in said)
 
 
-def test_a_row_of_a_softmax_is_called_with_each_greatest_value_in_each_place() -> None:
+@pytest.mark.parametrize(("rows", "count"), [(1, 6), (2, 3)])
+def test_a_softmax_is_called_with_each_greatest_value_in_each_place(rows: int, count: int) -> None:
     function = CFunction(name="softmax_1", parameters=("const int8_t *", "int8_t *"), text="")
     call = Call(function="softmax_1", operands=(Operand(of="x", access="r"), Operand(of="y", access="w")))
-    places = "    for (int at = 0; at < 6; ++at) {"
-    for shape, is_row in (((1, 6), True), ((2, 3), False)):
-        x = Tensor(name="x", shape=shape, dtype="int8")
-        lines = list(_call(function, call, {"x": x}, {"x": 6, "y": 6}))
-        assert (places in lines) == is_row
-        assert lines[-2 - is_row].strip() == "softmax_1(p0, p1);"
+    x = Tensor(name="x", shape=(rows, count), dtype="int8")
+    lines = _call(function, call, {"x": x}, {"x": 6, "y": 6})
+    assert [line.strip() for line in lines if "softmax_1" in line] == [
+        f"greatest_at(p0, {rows}, {count}, {greatest}, {at}); softmax_1(p0, p1);"
+        for greatest in range(-128, 128)
+        for at in range(count)
+    ]
