@@ -95,10 +95,10 @@ def constant_of(graph: Graph, expr: Any) -> Constant | None:
 def quantization_of(graph: Graph, call: Any, data: Any) -> Quantization | None:
     """The parameters of a `quantize` or `dequantize` call on tensor expression `data`.
 
-    None where they are not constants or belong to no single axis.
+    None where they are not constants, belong to no single axis, or a scale is no finite number.
     """
     scale, zero_point = constant_of(graph, call.args[1]), constant_of(graph, call.args[2])
-    if scale is None or zero_point is None:
+    if scale is None or zero_point is None or not np.isfinite(scale.values).all():
         return None
     scales = tuple(float(value) for value in scale.values.astype(np.float32).ravel())
     zeros = tuple(int(value) for value in zero_point.values.ravel())

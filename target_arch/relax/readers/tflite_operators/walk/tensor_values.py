@@ -122,6 +122,8 @@ class TensorValues:
         grid = quantization_of(tensor)
         if grid is not None and len(set(grid.zero_point)) > 1:
             raise NotConverted("channels have different zero points")
+        if grid is not None and not all(0 <= scale < math.inf for scale in grid.scale):
+            raise NotConverted(f"a scale of tensor `{tensor.author}` is no positive number")
         return TFLiteOperand(
             name=tensor.author,
             shape=file_shape(tensor),
