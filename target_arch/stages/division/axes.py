@@ -113,9 +113,7 @@ def _products(operator: Operator, model: Model, axis: int) -> dict[str, Any] | N
         return None
     shape = model.tensors[operator.output].shape
     if operator.kind is OperatorKind.DENSE:
-        x = model.tensors[operator.inputs[0]].shape
-        rows = _one(0, x[axis], axis) if x[:-1] == shape[:-1] and axis < len(shape) - 1 else None
-        return _channels(operator, model) if axis == len(shape) - 1 else rows
+        return _channels(operator, model) if axis == len(shape) - 1 else _dense_rows(operator, model, axis)
     if operator.facts.layout is not LayoutRule.IMAGE or operator.facts.kernel_axes is None:
         return None
     if axis < len(shape) - 1:
@@ -124,9 +122,21 @@ def _products(operator: Operator, model: Model, axis: int) -> dict[str, Any] | N
     return _channels(operator, model) if plain else None
 
 
-def _channels(operator: Operator, model: Model) -> dict[str, Any]:
+def _dense_rows(operator: Operator, model: Model, axis: int) -> dict[str, Any] | None:
+    """Places of the input and of the result that are as many whole rows, which may be several dimensions of
+    either: four heads of 32 are a row of 128.
+    """
+    x, out = (model.tensors[name].shape for name in (operator.inputs[0], operator.output))
+    channels = model.tensors[operator.constants[0]].shape[0]
+    whole = x[: axis + 1] == out[: axis + 1] and prod(out[axis + 1 :]) % channels == 0
+    return _one(0, x[axis], axis) if whole else None
+
+
+def _channels(operator: Operator, model: Model) -> dict[str, Any] | None:
     """Output channels: ranges of weights and bias, and the whole input."""
     count, first = model.tensors[operator.output].shape[-1], len(operator.inputs)
+    if model.tensors[operator.constants[0]].shape[0] != count:
+        return None
     numbers = range(first, first + len(operator.constants))
     return {
         "windows": {number: Window.equal(count) for number in numbers},

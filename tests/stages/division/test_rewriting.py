@@ -1,5 +1,7 @@
 """A divided model computes what the model computes, whatever the division."""
 
+from math import prod
+
 import numpy as np
 import pytest
 from attrs import evolve
@@ -10,6 +12,8 @@ from target_arch.plan.model import Model
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.run.exact.oracle import exact_outputs
 from target_arch.stages.check.meaning.division import division_faults
+from target_arch.stages.division import axes
+from target_arch.stages.division.axes import axis_of
 from tests.backends.c.one import one_operator, quantized
 from tests.stages.division.random_divisions import divided_at, random_cut, random_division
 
@@ -61,6 +65,60 @@ def test_products_of_two_activations_keep_every_bit(shapes: tuple[tuple[int, ...
             swapped = evolve(operator, inputs=operator.inputs[::-1])
             operators = (*made.operators[:number], swapped, *made.operators[number + 1 :])
             assert tuple(division_faults(model, evolve(made, operators=operators)))
+
+
+def dense(draw: np.random.Generator, x: tuple[int, ...], out: tuple[int, ...]) -> Model:
+    """A dense layer of rows of eight."""
+    net = Network(draw)
+    source = net.activation(x)
+    channels = prod(out) * 8 // prod(x)
+    weights = net.constant(draw.integers(-127, 128, (channels, 8), dtype=np.int8), np.array([0.01]))
+    bias = net.constant(draw.integers(-99, 99, channels, dtype=np.int32), np.array([0.0005]))
+    result = net.activation(out)
+    net.add(OperatorKind.DENSE, (source,), result, (weights, bias), {"in_features": 8})
+    return net.model((source,), (result,))
+
+
+@pytest.mark.parametrize(
+    ("x", "out"),
+    [((6, 8), (6, 5)), ((1, 6, 8), (1, 6, 2, 3)), ((1, 6, 2, 4), (1, 6, 5)), ((3, 2, 8), (3, 2, 2, 2))],
+    ids=str,
+)
+def test_rows_of_a_dense_layer_may_have_several_dimensions(x: tuple[int, ...], out: tuple[int, ...]) -> None:
+    draw = np.random.default_rng(0)
+    model = dense(draw, x, out)
+    cut = random_cut(draw, model, model.operators[0])
+    assert cut is not None
+    require_same_bits(draw, model, divided_at(model, {cut.operator: cut}).model)
+
+
+@pytest.mark.parametrize(
+    ("x", "out"),
+    [
+        ((6, 8), (1, 6, 5)),
+        ((6, 8), (2, 3, 5)),
+        ((1, 6, 8), (1, 2, 3, 5)),
+        ((6, 4), (6, 3)),
+    ],
+    ids=str,
+)
+def test_parts_of_rows_are_no_slices(
+    x: tuple[int, ...], out: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor does the checker take them for some, where the rewriting does."""
+    draw = np.random.default_rng(0)
+    model = dense(draw, x, out)
+    assert axis_of(model.operators[0], model) is None
+    monkeypatch.setattr(axes, "_dense_rows", lambda operator, model, axis: axes._one(0, x[axis], axis))
+    cut = random_cut(draw, model, model.operators[0])
+    assert cut is not None
+    found = tuple(division_faults(model, divided_at(model, {cut.operator: cut}).model))
+    assert any("has no slices along axis" in fault.message for fault in found)
+
+
+def test_two_rows_in_one_are_not_divided_by_channels() -> None:
+    model = dense(np.random.default_rng(0), (2, 8), (1, 12))
+    assert axis_of(model.operators[0], model) is None
 
 
 def test_one_range_along_two_axes_is_two_views() -> None:

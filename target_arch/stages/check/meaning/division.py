@@ -7,6 +7,7 @@ rewriting. Which operator a slice is of, and which places it computes, is what t
 """
 
 from collections.abc import Iterator
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -255,18 +256,29 @@ def _resized_axis(whole: Operator, axis: int, table: int) -> int | None:
 
 def _product_axis(whole: Operator, model: Model, axis: int, *, constant: bool) -> int | None:
     """The same for places of sums of products that are no channels."""
-    x, out = model.tensors[whole.inputs[0]].shape, model.tensors[whole.output].shape
     if is_hybrid(whole, model) or whole.kind is OperatorKind.CONV2D_TRANSPOSE:
         return None
-    if whole.kind is OperatorKind.DENSE and x[:-1] != out[:-1]:
+    if whole.kind is OperatorKind.DENSE and not _has_whole_rows(whole, model, axis):
         return None
     return -1 if constant else axis
+
+
+def _has_whole_rows(whole: Operator, model: Model, axis: int) -> bool:
+    """Whether places of a dense layer's input and of its result are as many whole rows, which may be several
+    dimensions.
+    """
+    x, out = model.tensors[whole.inputs[0]].shape, model.tensors[whole.output].shape
+    channels = model.tensors[whole.constants[0]].shape[0]
+    return x[: axis + 1] == out[: axis + 1] and prod(out[axis + 1 :]) % channels == 0
 
 
 def _channel_axis(whole: Operator, model: Model, *, constant: bool) -> int | None:
     """The same for channels of sums over all channels of the input."""
     apart = (OperatorKind.DEPTHWISE_CONV2D, OperatorKind.CONV2D_TRANSPOSE)
     if whole.kind in apart or groups_of(whole, model) > 1 or is_hybrid(whole, model):
+        return None
+    weights, out = model.tensors[whole.constants[0]].shape, model.tensors[whole.output].shape
+    if out[-1] != weights[0]:
         return None
     return 0 if constant else -1
 

@@ -36,6 +36,14 @@ OTHERS = (
          attributes={**POOL, "kernel": (1, 1), "strides": (1, 1), "padding": (0, 0, 0, 0)}),
     Case(name="dense of rows in one", kind=K.DENSE, inputs=((4, 5, 8),), output=(20, 6), constants=MATRIX,
          attributes={"in_features": 8}),
+    Case(name="dense into heads", kind=K.DENSE, inputs=((1, 5, 8),), output=(1, 5, 2, 3), constants=MATRIX,
+         attributes={"in_features": 8}),
+    Case(name="dense of heads", kind=K.DENSE, inputs=((1, 5, 2, 4),), output=(1, 5, 6), constants=MATRIX,
+         attributes={"in_features": 8}),
+    Case(name="dense of halves of rows", kind=K.DENSE, inputs=((6, 4),), output=(6, 3), constants=MATRIX,
+         attributes={"in_features": 8}),
+    Case(name="dense of halves in an image", kind=K.DENSE, inputs=((1, 6, 4),), output=(1, 6, 3),
+         constants=MATRIX, attributes={"in_features": 8}),
     Case(name="square sum", kind=K.ADD, inputs=((4, 4), (4, 4)), output=(4, 4)),
     Case(name="sum with a column", kind=K.ADD, inputs=((4, 4), (4, 1)), output=(4, 4)),
     Case(name="sum with one number", kind=K.ADD, inputs=((4, 5), (1, 1)), output=(4, 5)),
@@ -159,7 +167,7 @@ COMPUTE: Mapping[OperatorKind, Callable[..., Values]] = {
     K.MATMUL: lambda one, other: one @ other,
     K.RELU: lambda x: np.maximum(x, 0.0),
     K.SOFTMAX: _softmax,
-    K.DENSE: lambda x, w, b: x.reshape(-1, x.shape[-1]) @ w.T + b,
+    K.DENSE: lambda x, w, b: x.reshape(-1, w.shape[1]) @ w.T + b,
     K.LOOKUP: lambda x, table: table.reshape(-1)[np.abs(x).astype(int) % table.size],
 }
 """What kinds compute whose slices the test computes."""
