@@ -183,12 +183,20 @@ TA_PART void ta_s8_tile_strided(int32_t rows, int32_t *sums, const int32_t *star
     }
 }
 
+/* The same, whatever the weights. */
+static inline void ta_s8_tile_in_place(int32_t rows, int32_t *sums, const int32_t *start, int32_t step,
+                                       const ta_s8_cell *cells, int32_t next, int32_t depth, const int8_t *w,
+                                       int32_t apart, int32_t blocks, int narrow)
+{
+    (void)narrow;
+    ta_s8_tile_strided(rows, sums, start, step, cells, next, depth, w, apart, blocks);
+}
+
 static inline void ta_s8_tile(int32_t rows, int32_t *sums, const int32_t *start, int32_t step,
                               const ta_s8_cell *panel, int32_t depth, const int8_t *w, int32_t apart,
                               int32_t blocks, int narrow)
 {
-    (void)narrow;
-    ta_s8_tile_strided(rows, sums, start, step, panel, TA_S8_PANEL, depth, w, apart, blocks);
+    ta_s8_tile_in_place(rows, sums, start, step, panel, TA_S8_PANEL, depth, w, apart, blocks, narrow);
 }
 
 #endif

@@ -296,7 +296,7 @@ static inline void ta_s8_sums(const ta_s8_conv2d *conv, const ta_s8_cell *in_pla
     w += n * depth;
 #ifdef TA_S8_STRIDED
     if (in_place) {
-        ta_s8_tile_strided(rows, sums, start, 0, in_place, conv->channels, depth, w, apart, blocks);
+        ta_s8_tile_in_place(rows, sums, start, 0, in_place, conv->channels, depth, w, apart, blocks, conv->narrow);
         return;
     }
 #else

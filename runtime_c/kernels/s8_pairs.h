@@ -17,7 +17,7 @@
  *   ta_s8_fill     copies values to a panel
  *   ta_s8_pad      puts one value into several cells of a panel
  *   ta_s8_tile     sums
- *   TA_S8_STRIDED  defined where `ta_s8_tile_strided` sums rows that are any number of cells apart
+ *   TA_S8_STRIDED  defined where `ta_s8_tile_in_place` sums rows that are any number of cells apart
  *   TA_S8_BEHIND   where MORE begins that filling does not overwrite; defined where `ta_s8_ready` is to be called
  *                  between filling rows and summing them
  *
@@ -357,6 +357,12 @@ static inline void ta_s8_tile(int32_t rows, int32_t *sums, const int32_t *start,
 #if defined(TA_KERNELS_NEON) && !defined(TA_KERNELS_DOT)
     if (narrow) {
         ta_s8_narrow_neon(rows, sums, start, step, panel, depth, w, apart, blocks);
+        return;
+    }
+#endif
+#ifdef TA_KERNELS_RVV
+    if (blocks == 2) {
+        ta_s8_both_rvv(rows, sums, start, step, panel, depth, w, w + apart);
         return;
     }
 #endif

@@ -147,12 +147,9 @@ static inline void ta_s8_scale_rows(int rounding, const ta_s8_scale *scale, cons
         return;
     }
 #endif
-#ifdef TA_KERNELS_RVV
-    if (ta_s8_scale_rvv(kept, scale, all)) {
-        return;
-    }
-#endif
-#ifdef TA_KERNELS_NEON
+#if defined(TA_KERNELS_RVV)
+    ta_s8_scale_rvv(kept, scale, all);
+#elif defined(TA_KERNELS_NEON)
     ta_s8_scale_neon(kept, scale, all);
 #else
     ta_s8_scale_portable(kept, scale, all);

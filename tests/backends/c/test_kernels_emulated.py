@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from attrs import evolve, frozen
 
 from target_arch.backends.plain_c.kernels.layout import layout_of
 from target_arch.soc.words import InstructionSet
@@ -35,24 +36,54 @@ RISCV = (
 )
 """QEMU 7.2 aborts on vectors of floats that clang would make of loops."""
 QEMU_RISCV = ("qemu-riscv64", "-cpu", "rv64,v=true,vext_spec=v1.0")
+QEMU_RISCV_LONG = (*QEMU_RISCV[:-1], f"{QEMU_RISCV[-1]},vlen=256")
+
+
+@frozen(kw_only=True)
+class Form:
+    """A compiler, the emulators that run its program, the macro that stands where the form is compiled, and
+    the instruction set whose layout it reads; with `tiles`, products alone.
+    """
+
+    compiler: tuple[str, ...]
+    emulators: tuple[tuple[str, ...], ...]
+    macro: str
+    isa: InstructionSet
+    tiles: bool = False
+
+
+NEON = Form(
+    compiler=(*ARM, "-march=armv8-a"),
+    emulators=(QEMU_ARM,),
+    macro="TA_KERNELS_NEON",
+    isa=InstructionSet.AARCH64,
+)
+DOT = evolve(NEON, compiler=(*ARM, "-march=armv8.2-a+dotprod"), macro="TA_KERNELS_DOT")
 FORMS = {
-    "NEON": ((*ARM, "-march=armv8-a"), QEMU_ARM, "TA_KERNELS_NEON"),
-    "dot product": ((*ARM, "-march=armv8.2-a+dotprod"), QEMU_ARM, "TA_KERNELS_DOT"),
-    "RISC-V V": (RISCV, QEMU_RISCV, "TA_KERNELS_RVV"),
+    "NEON": NEON,
+    "dot product": DOT,
+    "NEON, laid out for others": evolve(NEON, isa=InstructionSet.GENERIC, tiles=True),
+    "dot product, laid out for others": evolve(DOT, isa=InstructionSet.GENERIC, tiles=True),
+    "RISC-V V": Form(
+        compiler=RISCV,
+        emulators=(QEMU_RISCV, QEMU_RISCV_LONG),
+        macro="TA_KERNELS_RVV",
+        isa=InstructionSet.RV64GCV,
+    ),
 }
-"""The compiler, the emulator, and the macro that stands where the form is compiled."""
 LIBRARIES = {"qemu-aarch64": "aarch64-linux-gnu-gcc", "qemu-riscv64": "riscv64-linux-gnu-gcc"}
 """The compilers that bring the C library, clang's too."""
 
 
-@pytest.fixture(scope="module")
-def cases() -> list[Case]:
+def cases_of(form: Form) -> list[Case]:
     rng = np.random.default_rng(11)
-    layout = layout_of(InstructionSet.AARCH64)
+    layout = layout_of(form.isa)
     shapes = [*CHOSEN, *(random_shape(rng) for _ in range(4))]
+    products = [*conv2d_cases(rng, shapes, layout), *dense_cases(rng, layout)]
+    if form.tiles:
+        return products
     return [
-        *conv2d_cases(rng, shapes, layout),
-        *dense_cases(rng, layout),
+        *products,
         *depthwise_cases(rng, [shape for shape in shapes if prod(shape.kernel) <= 25]),
         *sum_cases(rng, layout),
         *hybrid_dense_cases(rng, layout),
@@ -69,17 +100,20 @@ def has_intrinsics(compiler: tuple[str, ...]) -> bool:
     return b"__riscv_v_intrinsic" in known.stdout
 
 
-@pytest.mark.parametrize("form", slow_except(["NEON"], FORMS))
+@pytest.mark.parametrize("name", slow_except(["NEON"], FORMS))
 def test_forms_are_those_of_plain_integers(
-    form: str, cases: list[Case], tmp_path: Path, needs_tool: Callable[[str], str]
+    name: str, tmp_path: Path, needs_tool: Callable[[str], str]
 ) -> None:
-    compiler, emulator, macro = FORMS[form]
-    for tool in (compiler[0], emulator[0], LIBRARIES[emulator[0]]):
+    form = FORMS[name]
+    for tool in (form.compiler[0], form.emulators[0][0], LIBRARIES[form.emulators[0][0]]):
         needs_tool(tool)
     source, binary = tmp_path / "calls.c", tmp_path / "calls"
-    source.write_text(f"{program(cases)}#ifndef {macro}\n#error no form\n#endif\n")
-    if emulator is QEMU_RISCV and not has_intrinsics(compiler):
+    source.write_text(f"{program(cases_of(form))}#ifndef {form.macro}\n#error no form\n#endif\n")
+    if form.compiler is RISCV and not has_intrinsics(form.compiler):
         pytest.skip("Clang 16 or newer, which has the intrinsics of RISC-V V")
-    subprocess.run((*compiler, *FLAGS, "-static", str(source), "-o", str(binary), "-lm"), check=True)
-    done = subprocess.run((*emulator, str(binary)), capture_output=True, text=True, timeout=120, check=False)
-    assert done.stdout.split("\n")[:-1] == ["0"], done.stdout + done.stderr
+    command = (*form.compiler, *FLAGS, "-static", str(source), "-o", str(binary), "-lm")
+    subprocess.run(command, check=True)
+    for emulator in form.emulators:
+        run = (*emulator, str(binary))
+        done = subprocess.run(run, capture_output=True, text=True, timeout=120, check=False)
+        assert done.stdout.split("\n")[:-1] == ["0"], done.stdout + done.stderr

@@ -57,11 +57,13 @@ class WeightLayout:
 PAIRS = WeightLayout(name="pairs", block=8, order=(0, 1))
 QUADS = WeightLayout(name="quads", block=2, order=(0, 2, 1, 3))
 CHUNKS = WeightLayout(name="chunks", block=2, order=tuple(range(16)))
-LAYOUTS = (PAIRS, QUADS, CHUNKS)
+FOURS = WeightLayout(name="fours", block=8, order=(0, 1, 2, 3))
+LAYOUTS = (PAIRS, QUADS, CHUNKS, FOURS)
 
 _LAYOUTS: Mapping[InstructionSet, WeightLayout] = {
     InstructionSet.ARMV7E_M: QUADS,
     InstructionSet.ARMV8_1_M: CHUNKS,
+    InstructionSet.AARCH64: FOURS,
 }
 """Layouts of the instruction sets that have one of their own."""
 

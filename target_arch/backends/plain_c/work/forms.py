@@ -99,7 +99,9 @@ AVX2 = KernelForm(
     tile=KernelTile(rows=4, panel=2048, resident=131072),
     real=KernelTile(rows=6, panel=1024, resident=65536),
 )
-NEON = KernelForm(name="NEON", tile=KernelTile(rows=4, panel=2048, resident=131072), real=_REAL)
+NEON = KernelForm(
+    name="NEON", tile=KernelTile(rows=2, panel=2048, resident=131072, in_place=True), real=_REAL
+)
 RVV = KernelForm(name="RISC-V V", tile=KernelTile(rows=4, panel=2048, resident=131072), real=_REAL)
 DSP = KernelForm(
     name="DSP",

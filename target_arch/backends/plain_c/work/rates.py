@@ -120,14 +120,14 @@ _RATES: Mapping[InstructionSet, Rates] = {
     },
     InstructionSet.AARCH64: {
         **_DEFINITIONS,
-        **_scaled(0.08, 0.37),
+        **_scaled(0.07, 0.37),
         WorkUnit.WIDENED: 0.5,
         WorkUnit.DEFINED: 1.9,
         WorkUnit.REAL_DEFINED: 3.6,
     },
     InstructionSet.RV64GCV: {
         **_DEFINITIONS,
-        **_scaled(0.12, 0.39),
+        **_scaled(0.09, 0.39),
         WorkUnit.WIDENED: 4.0,
         WorkUnit.DEFINED: 7.0,
         WorkUnit.REAL_DEFINED: 4.5,

@@ -1,0 +1,99 @@
+/* Sums of products of 8-bit values, weights packed in fours: the layout `fours`. The contract of a layout is in
+ * `s8_pairs.h`.
+ *
+ * For N outputs and K products each, weights are int8 w[N / 8][K / 4][8][4], both rounded up, zeros where there is
+ * nothing: four products of four outputs are one vector, and what SDOT adds to four sums.
+ *
+ * Forms: portable, NEON with and without dot product (`s8_fours_neon.h`).
+ */
+#ifndef TA_KERNELS_S8_FOURS_H
+#define TA_KERNELS_S8_FOURS_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "kernels/neon.h"
+
+#define TA_S8_LAYOUT "fours"
+#define TA_S8_BLOCK 8
+#define TA_S8_DEPTH 4
+#define TA_S8_OUTPUTS 16
+#define TA_S8_STRIDED
+#define TA_S8_MORE 0
+#ifdef TA_KERNELS_NEON
+#define TA_S8_ROWS 8
+#define TA_S8_PANEL 2048
+#define TA_S8_RESIDENT 131072
+#else
+#define TA_S8_ROWS 2
+#define TA_S8_PANEL 128
+#define TA_S8_RESIDENT 16384
+#endif
+
+typedef int8_t ta_s8_cell;
+
+/* Copies `count` values to the panel. */
+static inline void ta_s8_fill(ta_s8_cell *panel, const int8_t *x, int32_t count)
+{
+    (void)memcpy(panel, x, (size_t)count);
+}
+
+/* Copies `count` values of type uint8, less 128 each, to the panel. */
+static inline void ta_s8_fill_unsigned(ta_s8_cell *panel, const int8_t *x, int32_t count)
+{
+    for (int32_t k = 0; k < count; ++k) {
+        panel[k] = (ta_s8_cell)(x[k] ^ -128);
+    }
+}
+
+/* Puts `value` into `count` cells. */
+static inline void ta_s8_pad(ta_s8_cell *panel, int32_t value, int32_t count)
+{
+    (void)memset(panel, value & 0xff, (size_t)count);
+}
+
+#include "kernels/s8_fours_neon.h"
+
+#ifndef TA_KERNELS_NEON
+/* One row, 8 outputs. */
+static inline void ta_s8_tile_portable(int32_t *sums, const int32_t *start, const ta_s8_cell *x, int32_t depth,
+                                       const int8_t *w)
+{
+    int32_t acc[TA_S8_BLOCK];
+    (void)memcpy(acc, start, sizeof acc);
+    for (int32_t k = 0; k < depth; k += 4, w += 4 * TA_S8_BLOCK) {
+        for (int32_t n = 0; n < TA_S8_BLOCK; ++n) {
+            acc[n] += x[k] * w[4 * n] + x[k + 1] * w[4 * n + 1];
+            acc[n] += x[k + 2] * w[4 * n + 2] + x[k + 3] * w[4 * n + 3];
+        }
+    }
+    (void)memcpy(sums, acc, sizeof acc);
+}
+#endif
+
+/* `ta_s8_tile` for rows that are `next` cells apart. */
+static inline void ta_s8_tile_in_place(int32_t rows, int32_t *sums, const int32_t *start, int32_t step,
+                                       const ta_s8_cell *cells, int32_t next, int32_t depth, const int8_t *w,
+                                       int32_t apart, int32_t blocks, int narrow)
+{
+#ifdef TA_KERNELS_NEON
+    ta_s8_tile_neon(rows, sums, start, step, cells, next, depth, w, apart, blocks, narrow);
+#else
+    (void)narrow;
+    for (int32_t r = 0; r < rows; ++r) {
+        for (int32_t block = 0; block < blocks; ++block) {
+            ta_s8_tile_portable(sums + r * TA_S8_OUTPUTS + block * TA_S8_BLOCK, start + r * step + block * TA_S8_BLOCK,
+                                cells + r * next, depth, w + block * apart);
+        }
+    }
+#endif
+}
+
+static inline void ta_s8_tile(int32_t rows, int32_t *sums, const int32_t *start, int32_t step,
+                              const ta_s8_cell *panel, int32_t depth, const int8_t *w, int32_t apart,
+                              int32_t blocks, int narrow)
+{
+    ta_s8_tile_in_place(rows, sums, start, step, panel, TA_S8_PANEL, depth, w, apart, blocks, narrow);
+}
+
+#endif
