@@ -285,6 +285,26 @@ static inline const ta_s8_cell *ta_s8_in_place(const ta_s8_conv2d *conv, const i
     return NULL;
 }
 
+/* Before the sums of outputs `begin` to `stop` of all pixels, and after them: what a form does once for all rows. */
+static inline void ta_s8_start(const ta_s8_conv2d *conv, ta_s8_cell *panel, const int8_t *w, int32_t begin,
+                               int32_t stop)
+{
+#ifdef TA_S8_ARRANGES
+    ta_s8_arrange(panel, w, conv->depth, begin, stop, conv->batch * conv->out_height * conv->out_width);
+#else
+    (void)conv, (void)panel, (void)w, (void)begin, (void)stop;
+#endif
+}
+
+static inline void ta_s8_leave(const ta_s8_cell *panel)
+{
+#ifdef TA_S8_ARRANGES
+    ta_s8_leave_arranged(panel);
+#else
+    (void)panel;
+#endif
+}
+
 /* Sums of `count` outputs from `n` on for `rows` pixels, which begin with `start`. Windows that are not
  * `in_place` are gathered where `fresh` is 1, or where they take more than one panel, which otherwise has them already. */
 static inline void ta_s8_sums(const ta_s8_conv2d *conv, const ta_s8_cell *in_place, ta_s8_cell *panel, const int8_t *x,
@@ -301,6 +321,15 @@ static inline void ta_s8_sums(const ta_s8_conv2d *conv, const ta_s8_cell *in_pla
     }
 #else
     (void)in_place;
+#endif
+#ifdef TA_S8_ARRANGES
+    if (ta_s8_is_arranged(panel)) {
+        if (fresh) {
+            ta_s8_bytes_avx2(conv, panel, x, pixel, rows);
+        }
+        ta_s8_tile_arranged(panel, sums, start, n);
+        return;
+    }
 #endif
     for (int32_t k = 0; k < depth; k += TA_S8_PANEL) {
         const int32_t some = depth - k < TA_S8_PANEL ? depth - k : TA_S8_PANEL;
@@ -319,7 +348,20 @@ static inline int32_t ta_s8_resident(int32_t depth)
     return some > TA_S8_OUTPUTS ? some : TA_S8_OUTPUTS;
 }
 
-/* Outputs `n` to `stop` of all pixels. */
+/* The outputs of such a turn. */
+static inline int32_t ta_s8_turn(const ta_s8_conv2d *conv)
+{
+    const int32_t some = ta_s8_resident(conv->depth);
+#ifdef TA_S8_ARRANGES
+    const int32_t most = ta_s8_most_arranged(conv->depth, conv->batch * conv->out_height * conv->out_width);
+    if (most > 0 && most < some) {
+        return most;
+    }
+#endif
+    return some;
+}
+
+/* Outputs `begin` to `stop` of all pixels. */
 static inline void ta_s8_conv2d_outputs(const ta_s8_conv2d *conv, const ta_s8_end *end, const int8_t *x,
                                         const int8_t *w, const int32_t *bias, int8_t *out, int32_t begin,
                                         int32_t stop)
@@ -328,6 +370,7 @@ static inline void ta_s8_conv2d_outputs(const ta_s8_conv2d *conv, const ta_s8_en
     int32_t sums[TA_S8_ROWS * TA_S8_OUTPUTS] TA_VECTORS;
     const int32_t pixels = conv->batch * conv->out_height * conv->out_width;
     ta_s8_pixel pixel = {0, 0, 0};
+    ta_s8_start(conv, panel, w, begin, stop);
     for (int32_t first = 0, rows; first < pixels; first += rows) {
         rows = pixels - first < TA_S8_ROWS ? pixels - first : TA_S8_ROWS;
         const ta_s8_cell *const in_place = ta_s8_in_place(conv, x, pixel, rows);
@@ -343,13 +386,14 @@ static inline void ta_s8_conv2d_outputs(const ta_s8_conv2d *conv, const ta_s8_en
             ta_s8_next(conv, &pixel);
         }
     }
+    ta_s8_leave(panel);
 }
 
 /* The whole convolution. `w` and `bias` are as the layout has them, `bias` for whole groups of 16 outputs. */
 static inline void ta_s8_convolve(const ta_s8_conv2d *conv, const ta_s8_end *end, const int8_t *x, const int8_t *w,
                                   const int32_t *bias, int8_t *out)
 {
-    const int32_t step = ta_s8_resident(conv->depth);
+    const int32_t step = ta_s8_turn(conv);
     for (int32_t n = 0; n < conv->outputs; n += step) {
         const int32_t stop = conv->outputs - n < step ? conv->outputs : n + step;
         ta_s8_conv2d_outputs(conv, end, x, w, bias, out, n, stop);

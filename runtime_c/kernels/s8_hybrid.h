@@ -221,6 +221,7 @@ static inline void ta_s8_hybrid_outputs(const ta_s8_hybrid *layer, const ta_s8_c
     const int32_t pixels = conv->out_height * conv->out_width;
     static const int32_t zeros[TA_S8_OUTPUTS] = {0};
     ta_s8_pixel pixel = {0, 0, 0};
+    ta_s8_start(conv, panel, of->w, begin, stop);
     for (int32_t first = 0, rows; first < pixels; first += rows) {
         rows = pixels - first < TA_S8_ROWS ? pixels - first : TA_S8_ROWS;
         const ta_s8_cell *const in_place = ta_s8_in_place(conv, x, pixel, rows);
@@ -237,13 +238,14 @@ static inline void ta_s8_hybrid_outputs(const ta_s8_hybrid *layer, const ta_s8_c
             ta_s8_next(conv, &pixel);
         }
     }
+    ta_s8_leave(panel);
 }
 
 /* All outputs of an image of stored values. */
 static inline void ta_s8_hybrid_image(const ta_s8_hybrid *layer, const ta_s8_conv2d *conv, const ta_s8_weights *of,
                                       const ta_s8_grid *grids, int32_t each, const int8_t *x, float *out)
 {
-    const int32_t step = ta_s8_resident(conv->depth);
+    const int32_t step = ta_s8_turn(conv);
     for (int32_t n = 0; n < conv->outputs; n += step) {
         const int32_t stop = conv->outputs - n < step ? conv->outputs : n + step;
         ta_s8_hybrid_outputs(layer, conv, of, grids, each, x, out, n, stop);

@@ -18,6 +18,7 @@ static inline void ta_s8_integer_outputs(const ta_s8_conv2d *conv, int32_t zero,
     const int32_t pixels = conv->batch * conv->out_height * conv->out_width;
     static const int32_t zeros[TA_S8_OUTPUTS] = {0};
     ta_s8_pixel pixel = {0, 0, 0};
+    ta_s8_start(conv, panel, w, begin, stop);
     for (int32_t first = 0, rows; first < pixels; first += rows) {
         rows = pixels - first < TA_S8_ROWS ? pixels - first : TA_S8_ROWS;
         const ta_s8_cell *const in_place = ta_s8_in_place(conv, x, pixel, rows);
@@ -36,13 +37,14 @@ static inline void ta_s8_integer_outputs(const ta_s8_conv2d *conv, int32_t zero,
             ta_s8_next(conv, &pixel);
         }
     }
+    ta_s8_leave(panel);
 }
 
 /* All sums. */
 static inline void ta_s8_integers(const ta_s8_conv2d *conv, int32_t zero, const int8_t *x, const int8_t *w,
                                   const int32_t *total, int32_t *out)
 {
-    const int32_t step = ta_s8_resident(conv->depth);
+    const int32_t step = ta_s8_turn(conv);
     ta_s8_conv2d padded = *conv;
     padded.pad = zero;
     for (int32_t n = 0; n < conv->outputs; n += step) {

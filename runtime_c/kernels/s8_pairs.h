@@ -18,6 +18,7 @@
  *   ta_s8_pad      puts one value into several cells of a panel
  *   ta_s8_tile     sums
  *   TA_S8_STRIDED  defined where `ta_s8_tile_in_place` sums rows that are any number of cells apart
+ *   TA_S8_ARRANGES defined where weights may be arranged once for all rows, behind the panel
  *   TA_S8_BEHIND   where MORE begins that filling does not overwrite; defined where `ta_s8_ready` is to be called
  *                  between filling rows and summing them
  *
@@ -25,8 +26,8 @@
  * where there is nothing: the 16 bytes of 8 outputs and 2 k are what one multiply-add of 16-bit pairs takes.
  * A sum is that of the stored values: the zero point of the input is part of the bias.
  *
- * Forms: portable, SSE2, AVX2, AVX-VNNI (`s8_pairs_vnni.h`) and AVX-512 VNNI (`s8_pairs_avx512.h`), NEON with and
- * without dot product (`s8_pairs_neon.h`), RISC-V V (`s8_pairs_rvv.h`). Where the compiler may not use the forms of x86
+ * Forms: portable, SSE2, AVX2, AVX-VNNI (`s8_pairs_vnni.h`), AVX-512 VNNI (`s8_pairs_avx512.h`) and AMX
+ * (`s8_pairs_amx.h`), NEON with and without dot product (`s8_pairs_neon.h`), RISC-V V (`s8_pairs_rvv.h`). Where the compiler may not use the forms of x86
  * for the whole program but can compile functions for them (GCC and Clang on x86-64), all are there and the processor
  * is asked (`x86.h`). On x86 a panel holds bytes, as VNNI takes them; for the other forms they are made wider behind
  * it. With TA_KERNELS_PORTABLE the portable form alone is there.
@@ -277,6 +278,7 @@ static inline void ta_s8_tile_sse2(int32_t *sums, const int32_t *start, const in
 #include "kernels/s8_pairs_neon.h"
 #include "kernels/s8_pairs_rvv.h"
 #include "kernels/s8_pairs_vnni.h"
+#include "kernels/s8_pairs_amx.h"
 
 #if defined(TA_KERNELS_NEON) || defined(TA_KERNELS_RVV)
 /* Up to TA_S8_ROWS rows, 8 outputs: four at once and then one by one. */

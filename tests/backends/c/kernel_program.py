@@ -25,7 +25,7 @@ NATIVE = {
     "avx2": ("-DTA_KERNELS_AVX2", *SANITIZE),
     "AVX-VNNI": ("-DTA_KERNELS_NO_AVX512", *SANITIZE),
     "the best": SANITIZE,
-    "the best, for this processor alone": ("-march=native", *SANITIZE),
+    "AVX-512, for this processor alone": ("-DTA_KERNELS_NO_AMX", "-march=native", *SANITIZE),
 }
 """Flags of the forms, which compute the same; where the processor lacks one, the next that it has runs."""
 

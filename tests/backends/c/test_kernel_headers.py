@@ -16,6 +16,7 @@ from tests.backends.c.integer_cases import integer_cases
 from tests.backends.c.kernel_cases import (
     CHOSEN,
     LONG,
+    Shape,
     conv2d_cases,
     dense_cases,
     depthwise_cases,
@@ -31,11 +32,14 @@ from tests.backends.c.part_cases import part_cases, real_part_cases
 from tests.backends.c.place_cases import place_cases
 from tests.slow import slow_except
 
+TURNS = Shape(image=(4, 5), channels=(70, 50), kernel=(3, 3), padding=(1, 1, 1, 1))
+"""Weights that AMX arranges in two turns, whose windows are no multiple of what a register has."""
+
 
 @pytest.fixture(scope="module")
 def cases() -> list[Case]:
     rng = np.random.default_rng(7)
-    shapes = [*CHOSEN, *(random_shape(rng) for _ in range(16))]
+    shapes = [*CHOSEN, TURNS, *(random_shape(rng) for _ in range(16))]
     return [
         *conv2d_cases(rng, shapes, PAIRS),
         *dense_cases(rng, PAIRS),
@@ -70,8 +74,10 @@ def test_clang_takes_them_without_a_warning(
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the forms are for x86-64")
-@pytest.mark.parametrize(("compiler", "forms"), [("gcc", ("AVX512", "AVX_VNNI")), ("clang", ("AVX512",))])
-def test_vnni_is_compiled_without_flags_for_it(
+@pytest.mark.parametrize(
+    ("compiler", "forms"), [("gcc", ("AVX512", "AVX_VNNI", "AMX")), ("clang", ("AVX512", "AMX"))]
+)
+def test_vnni_and_amx_are_compiled_without_flags_for_them(
     compiler: str, forms: tuple[str, ...], cases: list[Case], tmp_path: Path, needs_tool: Callable[[str], str]
 ) -> None:
     source = tmp_path / "calls.c"
