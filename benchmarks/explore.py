@@ -29,7 +29,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from target_arch import calibrate_costs, choose_chip, fit_chip
 from target_arch.explore.chip import chip_file
@@ -139,40 +139,56 @@ def rate(count: int) -> None:
         print(f"{name}: {(len(points) - 1) / taken:.1f} points per second, {len(points) - 1} points")
 
 
-def explored(chips: Space, points: Sequence[Point], workers: int) -> tuple[Exploration, float]:
-    """These points, and the seconds that they took, start of the workers included."""
-    before = time.perf_counter()
+@frozen
+class Taken:
+    """The seconds of an exploration, start of the workers included, and those of processors together."""
+
+    seconds: float
+    processors: float
+
+
+def explored(chips: Space, points: Sequence[Point], workers: int) -> tuple[Exploration, Taken]:
+    """These points, and what they took."""
+    before, ours = time.perf_counter(), time.process_time()
     program = program_digest(())
     with LocalWorkers[str](workers) as processes:
         search = SpaceSearch(chips, processes, program)
         search.evaluate(points)
-    return search.exploration(), time.perf_counter() - before
+        made, theirs = search.exploration(), sum(map(_processors, processes.every_process))
+    return made, Taken(time.perf_counter() - before, time.process_time() - ours + theirs)
+
+
+def _processors(process: int) -> float:
+    """The seconds of processor time of a process."""
+    numbers = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, numbers[11:13])) / os.sysconf("SC_CLK_TCK")
 
 
 def workers(count: int) -> None:
-    """The same front for every number of workers, and how much faster so many are. Beside it is the most that
-    the computer allows: what as many explorations of one worker each, at the same time, come to.
+    """The same front for every number of workers, and how much faster so many are: by the clock, and by the
+    processor time of all processes, which other work on the computer changes little. Beside it is the most
+    that the computer allows: what as many explorations of one worker each, at the same time, come to.
     """
     chips, cores = space("kws_int8", EDGE), len(os.sched_getaffinity(0))
     points = random.Random(0).sample(list(chips.points()), min(count, chips.size))
     first, alone = explored(chips, points, 1)
-    print(f"1 worker: {len(points)} points in {alone:.1f} s", flush=True)
+    said = f"{alone.seconds:.1f} s, {alone.processors:.1f} s of processors"
+    print(f"1 worker: {len(points)} points in {said}", flush=True)
     for number in (2, 4):
-        made, seconds = explored(chips, points, number)
+        made, taken = explored(chips, points, number)
         same = made.outcomes == first.outcomes and made.front == first.front
         able = min(number, cores)
-        said = f"{alone / seconds / able:.2f} of {able} times as fast"
-        most = f"{alone * number / _beside(chips, points, number) / able:.2f}"
-        front = "the same front" if same else "ANOTHER FRONT"
-        print(
-            f"{number} workers: {seconds:.1f} s, {said}; {most} without anything shared; {front}", flush=True
-        )
+        share, work = alone.seconds / taken.seconds / able, alone.processors / taken.processors
+        most = alone.seconds * number / _beside(chips, points, number) / able
+        said = f"{taken.seconds:.1f} s, {taken.processors:.1f} s of processors: {share:.2f} of {able} times"
+        said += f" as fast, by processors {work:.2f}; {most:.2f} without anything shared"
+        print(f"{number} workers: {said}; {'the same front' if same else 'ANOTHER FRONT'}", flush=True)
 
 
 def _beside(chips: Space, points: Sequence[Point], number: int) -> float:
     """The seconds that so many explorations of one worker take at the same time, each of all points."""
     with ThreadPoolExecutor(number) as threads:
-        return max(threads.map(lambda _: explored(chips, points, 1)[1], range(number)))
+        return max(threads.map(lambda _: explored(chips, points, 1)[1].seconds, range(number)))
 
 
 def samples(count: int) -> None:

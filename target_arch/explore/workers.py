@@ -2,17 +2,12 @@
 
 A process that dies leaves its point to another one; a point with which too many processes died has crashed.
 A process has a point only after it has read the models: what ends it before says nothing about a point.
-Workers are programs of their own (`worker.py`) and talk through sockets: nothing of the caller is imported
-or forked. Tests: `tests/explore/test_workers.py`.
+Where processes can be forked, one that is no worker imports the program and reads the models, and workers are
+forked from it: they begin at once, and share its memory. Tests: `tests/explore/test_workers.py`.
 """
 
-import contextlib
 import itertools
-import os
 import signal
-import socket
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from multiprocessing.connection import Connection, wait
@@ -24,69 +19,14 @@ from attrs import define, field
 from target_arch.diagnostics import DiagnosticError, refusal
 from target_arch.explore.evaluate import PointTask
 from target_arch.explore.outcome import PROCESS_ENDED, PointOutcome, Status
+from target_arch.explore.process import FORKS, ProgramProcess, WorkerProcess
 
 Id = TypeVar("Id")
-_READ = PointOutcome(status=Status.FITS)
-"""The answer of a worker that has read models."""
 TRIES = 3
 """How many processes may end by themselves with a point before it counts as crashed."""
 KILLS = 8
 """How many may be killed with it: who kills, such as a system without memory, may mean another one."""
 _KILLERS = (-signal.SIGKILL, -signal.SIGTERM)
-_ROOT = File(__file__).parents[2]
-
-
-@define(eq=False)
-class _Worker:
-    """A process, the connection to it, and whether it has read the models."""
-
-    process: "subprocess.Popen[bytes]"
-    connection: Connection
-    ready: bool = False
-
-    @classmethod
-    def start(cls, program: str, backend_dirs: tuple[File, ...], models: PointTask) -> "_Worker":
-        """A process that begins to read the models of a task."""
-        ours, theirs = socket.socketpair()
-        paths = os.pathsep.join(filter(None, (str(_ROOT), os.environ.get("PYTHONPATH", ""))))
-        process = subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                program,
-                str(theirs.fileno()),
-                *map(str, backend_dirs),
-            ],
-            pass_fds=(theirs.fileno(),),
-            env={**os.environ, "PYTHONPATH": paths},
-            stdin=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        theirs.close()
-        worker = cls(process, Connection(ours.detach()))
-        worker.ask("read", models)
-        return worker
-
-    def ask(self, what: str, task: PointTask) -> None:
-        """Send a task; a worker that is dead does not answer."""
-        with contextlib.suppress(OSError):
-            self.connection.send((what, task))
-
-    def answer(self) -> PointOutcome | None:
-        """The worker's answer, None where it died. Raises DiagnosticError where it says that."""
-        try:
-            answer = self.connection.recv()
-        except (EOFError, OSError):
-            return None
-        if isinstance(answer, DiagnosticError):
-            raise answer
-        return answer if isinstance(answer, PointOutcome) else _READ
-
-    def stop(self) -> int:
-        """End the process; how it ended, if that was before."""
-        self.connection.close()
-        self.process.kill()
-        return self.process.wait()
 
 
 @define(eq=False)
@@ -117,7 +57,9 @@ class LocalWorkers(Generic[Id]):
     backend_dirs: tuple[File, ...] = ()
     program: str = "target_arch.explore.worker"
     """The module that a worker runs."""
-    _workers: dict[Connection, _Worker] = field(factory=dict, init=False)
+    _origin: ProgramProcess | None = field(default=None, init=False)
+    """The process that has read the models, from which workers are forked; none where they are not."""
+    _workers: dict[Connection, WorkerProcess] = field(factory=dict, init=False)
     _models: PointTask | None = field(default=None, init=False)
     """A task whose models every worker reads first."""
     _starts: _Losses = field(init=False)
@@ -130,6 +72,7 @@ class LocalWorkers(Generic[Id]):
         return self
 
     def __exit__(self, *raised: object) -> None:
+        self._end_origin()
         while self._workers:
             self._workers.popitem()[1].stop()
 
@@ -140,14 +83,21 @@ class LocalWorkers(Generic[Id]):
 
     @property
     def processes(self) -> tuple[int, ...]:
-        """The numbers of the processes that run."""
-        return tuple(worker.process.pid for worker in self._workers.values())
+        """The numbers of the workers' processes."""
+        return tuple(worker.number for worker in self._workers.values())
+
+    @property
+    def every_process(self) -> tuple[int, ...]:
+        """The numbers of all processes, with the one from which workers are forked."""
+        return (*([self._origin.number] if self._origin else []), *self.processes)
 
     def check(self, task: PointTask) -> None:
         """Read the models of a task. Raises DiagnosticError where one cannot be read, or ends every process
         that tries.
         """
         self._models = task
+        if FORKS and (self._origin or not self._workers):
+            self._read_by_origin(task)
         for worker in self._workers.values():
             worker.ready = False
             worker.ask("read", task)
@@ -155,6 +105,23 @@ class LocalWorkers(Generic[Id]):
         while not any(worker.ready for worker in self._workers.values()):
             for worker in self._talking():
                 self._read(worker)
+
+    def _read_by_origin(self, task: PointTask) -> None:
+        """The process that workers are forked from reads the models. Raises DiagnosticError as `check`."""
+        losses = _Losses()
+        while True:
+            self._origin = self._origin or ProgramProcess.start(self.program, self.backend_dirs)
+            self._origin.ask("read", task)
+            if self._origin.answer() is not None:
+                return
+            status = self._end_origin()
+            if losses.too_many(status):
+                raise _crash(status)
+
+    def _end_origin(self) -> int:
+        """End the process that workers are forked from, and them. Returns how it ended."""
+        origin, self._origin = self._origin, None
+        return 0 if origin is None else origin.stop()
 
     def run(self, tasks: Iterable[tuple[Id, PointTask]]) -> Iterator[tuple[Id, PointOutcome]]:
         """The outcome of every task as it is known, by the task's id. Tasks are taken as workers are free;
@@ -175,7 +142,7 @@ class LocalWorkers(Generic[Id]):
                     continue
                 id, task = busy.pop(worker.connection)
                 outcome = worker.answer()
-                if outcome is None:
+                if not isinstance(outcome, PointOutcome):
                     status, lost = self._replace(worker), losses.setdefault(id, _Losses())
                     if not lost.too_many(status):
                         left.append((id, task))
@@ -184,11 +151,11 @@ class LocalWorkers(Generic[Id]):
                 yield id, outcome
             left += itertools.islice(waiting, 0 if left else 1)
 
-    def _talking(self) -> list[_Worker]:
+    def _talking(self) -> list[WorkerProcess]:
         """The workers that answer, or are dead; at least one."""
         return [self._workers[each] for each in wait([*self._workers]) if isinstance(each, Connection)]
 
-    def _read(self, worker: _Worker) -> None:
+    def _read(self, worker: WorkerProcess) -> None:
         """A worker without a point has read the models, or is dead. Raises DiagnosticError where too many
         are.
         """
@@ -201,11 +168,26 @@ class LocalWorkers(Generic[Id]):
 
     def _fill(self) -> None:
         while len(self._workers) < self.count:
-            assert self._models is not None
-            worker = _Worker.start(self.program, self.backend_dirs, self._models)
+            worker = self._started()
             self._workers[worker.connection] = worker
 
-    def _replace(self, worker: _Worker) -> int:
+    def _started(self) -> WorkerProcess:
+        """A worker: forked from the origin, or the origin itself where that must not fork, or else a program
+        that begins to read the models.
+        """
+        assert self._models is not None
+        origin = self._origin
+        forked = origin and origin.fork()
+        if forked:
+            return forked
+        if origin and not self._workers:
+            self._origin, origin.ready = None, True
+            return origin
+        worker = ProgramProcess.start(self.program, self.backend_dirs)
+        worker.ask("read", self._models)
+        return worker
+
+    def _replace(self, worker: WorkerProcess) -> int:
         """Start a worker in place of one that died. Returns how that ended."""
         del self._workers[worker.connection]
         status = worker.stop()

@@ -11,6 +11,7 @@ import pytest
 from target_arch.diagnostics import DiagnosticError
 from target_arch.explore.evaluate import Evaluator
 from target_arch.explore.outcome import PointOutcome, Status
+from target_arch.explore.process import FORKS
 from target_arch.explore.search import SpaceSearch, point_task
 from target_arch.explore.workers import LocalWorkers
 from target_arch.registry.plug_ins import PlugIns
@@ -81,6 +82,50 @@ def test_a_point_with_which_processes_end(
         rule="process-ended",
         reason=f"{most} processes ended with this point, the last by signal {by.value}",
     )
+
+
+def _parents(processes: tuple[int, ...]) -> set[int]:
+    stats = (Path(f"/proc/{each}/stat").read_text() for each in processes)
+    return {int(stat.rpartition(")")[2].split()[1]) for stat in stats}
+
+
+FORKED = pytest.mark.skipif(not FORKS, reason="processes are not forked here")
+
+
+@FORKED
+def test_models_are_read_once_for_all_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers are forked from the process that has read them; where that is dead, programs take their place,
+    and the points are computed.
+    """
+    for name, value in {"ASKED": str(tmp_path), "read": "0", "point": "0", "SIGNAL": "9"}.items():
+        monkeypatch.setenv(name, value)
+    with LocalWorkers[str](2, program=KILLED) as workers:
+        workers.check(ANY)
+        origin, *forked = workers.every_process
+        assert _parents(workers.processes) == {origin}
+        assert (tmp_path / "read").read_text() == "."
+        for process in (origin, forked[0]):
+            os.kill(process, signal.SIGKILL)
+        assert dict(workers.run([("a", ANY), ("b", ANY), ("c", ANY)])) == dict.fromkeys("abc", ANY)
+        left = {*forked, *workers.processes}
+    assert not any(Path(f"/proc/{each}/exe").exists() for each in left)
+
+
+@FORKED
+def test_a_process_with_threads_is_not_forked() -> None:
+    """The one that has read the models is then a worker itself."""
+    with LocalWorkers[str](2, program="tests.explore.threaded_worker") as workers:
+        workers.check(ANY)
+        assert _parents(workers.every_process) == {os.getpid()}
+        assert len(workers.every_process) == 2
+        assert dict(workers.run([("a", ANY), ("b", ANY)])) == {"a": ANY, "b": ANY}
+
+
+def test_without_forks_every_worker_reads_the_models(
+    outcome: Callable[..., PointOutcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("target_arch.explore.workers.FORKS", False)
+    assert outcome(1, 1) == ANY
 
 
 DYING = "tests.explore.dying_worker"
