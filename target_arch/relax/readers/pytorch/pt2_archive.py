@@ -11,6 +11,7 @@ Tests: `tests/relax/readers/pytorch/test_pt2_archive.py`.
 """
 
 import ast
+import hashlib
 import io
 import json
 import re
@@ -50,6 +51,10 @@ _BUILT_IN = ("aten", "prims", "quantized_decomposed", "higher_order")
 _FILES = re.compile(r"torch\.ops\.aten\.(from_file|_?save.*|_?load.*)\..*")
 _MOST_BYTES = 2**32
 """Of all members unpacked."""
+
+
+_kept: dict[bytes, Any] = {}
+"""The program that was loaded last, by the digest of its archive."""
 
 
 class NoProgram(Exception):
@@ -103,12 +108,23 @@ def plain_archive(data: bytes, others: Callable[[str], bool] = _no_others) -> by
 
 
 def loaded(archive: bytes) -> Any:
-    """The program in an archive that `plain_archive` made. Raises whatever PyTorch does."""
+    """The program in an archive that `plain_archive` made. Raises whatever PyTorch does.
+
+    It is kept for the next to ask for the same one, and given away then: `compile` reads a model, and its
+    reference after that, and neither changes it.
+    """
     import torch
 
+    digest = hashlib.sha256(archive).digest()
+    kept = _kept.pop(digest, None)
+    if kept is not None:
+        return kept
     if _QUANTIZED in archive:
         import torch.ao.quantization.fx._decomposed
-    return torch.export.load(io.BytesIO(archive))
+    program = torch.export.load(io.BytesIO(archive))
+    _kept.clear()
+    _kept[digest] = program
+    return program
 
 
 def _plain_samples(pickled: bytes) -> bytes:

@@ -12,13 +12,21 @@ _RECURRENT = ("gru", "lstm", "rnn_relu", "rnn_tanh")
 
 
 def decomposed(program: Any) -> Any:
-    """The program in core operators; the names of its nodes are the same each time."""
+    """The program in core operators; the names of its nodes are the same each time. Raises whatever PyTorch
+    does.
+    """
     import torch
+
+    from target_arch.relax.readers.pytorch.torch_distinct import distinct_decomposed
 
     table = torch.export.default_decompositions()
     for operator in _whole(program):
         table.pop(operator)
-    return program.run_decompositions(table)
+    try:
+        return distinct_decomposed(program, table.materialize())
+    except Exception:
+        # NotPlain, or one of PyTorch's, which says it better about the whole program if it fails there, too.
+        return program.run_decompositions(table)
 
 
 def _whole(program: Any) -> Iterator[Any]:

@@ -45,8 +45,8 @@ def held_buffers(program: Any) -> tuple[HeldBuffer, ...]:
     ]
     signature.output_specs[:] = [spec for spec, _ in others + later]
     output.args = (tuple(value for _, value in others + later),)
-    for name in inputs:
-        program.constants.pop(name, None)
+    # The table is that of the program as it was loaded, too.
+    program._constants = {name: value for name, value in program.constants.items() if name not in inputs}
     return held
 
 

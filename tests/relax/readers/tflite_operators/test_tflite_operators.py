@@ -412,6 +412,19 @@ def test_a_refusal_names_every_operator(tmp_path: Path) -> None:
     assert "`IF` once, at `t1`: its options are missing" in str(caught.value)
 
 
+def test_a_refusal_names_no_operator_that_fails_behind_another(tmp_path: Path) -> None:
+    file = TfliteFile()
+    x = file.input((1, 4), "float32")
+    middle, y = file.tensor((1, 3), "float32"), file.output((1, 4), "float32")
+    file.operator("LOCAL_RESPONSE_NORMALIZATION", [x], [middle], None)
+    file.operator("MAXIMUM", [middle, x], [y], None)
+    path = tmp_path / "m.tflite"
+    path.write_bytes(file.content())
+    with pytest.raises(DiagnosticError) as caught:
+        import_model(path)
+    assert caught.value.diagnostics[0].message == "operator `LOCAL_RESPONSE_NORMALIZATION` is not supported"
+
+
 def test_every_definition_that_a_converter_names_exists() -> None:
     folder = Path(tflite_operators.__file__).parent
     named = {

@@ -18,7 +18,7 @@ from target_arch.relax.readers.tflite_operators.walk.branches import check_alone
 from target_arch.relax.readers.tflite_operators.walk.codes import builtin_code, operator_name
 from target_arch.relax.readers.tflite_operators.walk.early_ends import EarlyEnds
 from target_arch.relax.readers.tflite_operators.walk.folding import folded
-from target_arch.relax.readers.tflite_operators.walk.graphs import has_open_shape, own_name
+from target_arch.relax.readers.tflite_operators.walk.graphs import own_name
 from target_arch.relax.readers.tflite_operators.walk.subgraphs import Subgraphs
 from target_arch.relax.readers.tflite_operators.walk.tensor_values import Count, TensorValues
 from target_arch.relax.readers.tflite_operators.walk.variables import RESOURCES, Variables, handle
@@ -43,7 +43,7 @@ class Conversion:
     attempts: Attempts
     inner: bool
     doubtful: set[int] = field(factory=set)
-    """Tensors behind a refused operator whose shapes the file does not know: others may fail by these."""
+    """Tensors behind a refused operator: their shapes in the file may be wrong, and others fail by these."""
 
     def operator(self, operator: Any, stated: Any) -> None:
         """Convert an operator, or note that it has no form."""
@@ -70,6 +70,8 @@ class Conversion:
             check_alone(self.values.model, self.values.graph, operator, code)
         try:
             results = self._results(operator, code, outputs, library)
+            for index, result in zip(outputs, results, strict=True):
+                self.values.result(index, result)
         except ConstantsAlone:
             if not all(map(self.values.may_stay_unread, outputs)):
                 raise
@@ -81,9 +83,6 @@ class Conversion:
             if not doubtful:
                 raise
             self._stand_in(outputs)
-            return
-        for index, result in zip(outputs, results, strict=True):
-            self.values.result(index, result)
 
     def _pass_count(self, operands: list[int], code: str, outputs: list[int]) -> None:
         """Let the result of an operator have the count of its operand. NotConverted for operators that could
@@ -164,8 +163,7 @@ class Conversion:
         """Zeros for the outputs of an operator without a form."""
         for index in outputs:
             self.values.stand_in(index)
-            if has_open_shape(self.values.graph.Tensors(index)):
-                self.doubtful.add(index)
+            self.doubtful.add(index)
 
     def _end_unless(self, goes_on: Any) -> None:
         """Let runs end here where that is false."""

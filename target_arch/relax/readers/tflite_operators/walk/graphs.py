@@ -78,11 +78,6 @@ def quantization_of(tensor: Any) -> Quantization | None:
     return Quantization(scale=scale, zero_point=zero, axis=0 if rank == 1 else axis)
 
 
-def has_open_shape(tensor: Any) -> bool:
-    """Whether the file leaves a dimension open: its extent there is a guess."""
-    return any(tensor.ShapeSignature(number) < 0 for number in range(tensor.ShapeSignatureLength()))
-
-
 def file_shape(tensor: Any) -> tuple[int, ...]:
     """The shape of a tensor as the file has it."""
     return tuple(int(tensor.Shape(index)) for index in range(tensor.ShapeLength()))
