@@ -183,7 +183,10 @@ def _seconds_of_host(made: CompiledModel, executable: Executable) -> Counts:
 
 
 def _seconds_of_all(made: CompiledModel, executable: Executable) -> Counts:
-    """Seconds of calls and copies, those of devices without what they take of the host."""
+    """Seconds of calls and copies: those of devices without what they take of the host, and of further cores
+    without the wake-up that a SoC file states beside every call.
+    """
+    soc = made.request.soc
     work = {n: step for n, step in enumerate(made.steps.steps) if isinstance(step, Dispatch | Copy)}
     ordered = [number for number, step in work.items() if step.event is not None]
     traces = traced(executable, (), [_frame(executable)] * _RUNS, orders=bool(ordered))
@@ -196,7 +199,9 @@ def _seconds_of_all(made: CompiledModel, executable: Executable) -> Counts:
     for number in ordered:
         host, whole = [trace.host[number] for trace in traces], amounts[number]
         start, end = min(each.alone for each in host), min(each.end for each in host)
-        amounts[number] = max(whole - start - end, whole * _LEAST_PART)
+        step = work[number]
+        wake = soc.instance(step.instance).arch.wake if isinstance(step, Dispatch) else 0.0
+        amounts[number] = max(whole - start - end - wake, whole * _LEAST_PART)
         orders[number] = HostOrder(start=min(each.in_run for each in host), end=end)
     return Counts(amounts=amounts, orders=orders)
 

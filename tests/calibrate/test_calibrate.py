@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
-from target_arch.calibrate import CalibrateRequest, CalibrationReport, calibrate
+from target_arch.calibrate import CalibrateRequest, CalibrationReport, calibrate, counters
 from target_arch.calibrate.counters import command_cycles
 from target_arch.cli import main
 from target_arch.diagnostics import DiagnosticError
 from target_arch.pipeline import CompileRequest, compile_model, partition_model
+from target_arch.plan.steps import Dispatch
+from target_arch.run.execute.traced import HostTime, Trace
 from target_arch.soc import read_soc
 from target_arch.soc.chip.chip import Chip
 from target_arch.soc.costs import Calibration, Costs
@@ -249,3 +251,23 @@ def test_instructions_of_a_real_chip_are_cycles(needs_tool: Callable[[str], str]
     assert {name: one.time.amount for name, one in after.items()} == pytest.approx(
         {name: one.time.amount * each for name, one in before.items()}
     )
+
+
+def test_a_call_on_a_further_core_is_measured_without_its_wake_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The SoC file states the wake-up, and placement adds it to what was measured."""
+    soc = read_soc(DIGITS.parents[1] / "cores" / "dual_m33.toml")
+    arch = next(each for each in soc.archs if each.cores)
+    assert arch.wake > 0
+    made = compile_model(CompileRequest(model_path=DIGITS, soc=soc, prefer={"*": arch.name}))
+    steps = made.steps.steps
+    calls = [n for n, step in enumerate(steps) if isinstance(step, Dispatch) and step.event is not None]
+    assert calls
+
+    def frames(*_: object, **__: object) -> list[Trace]:
+        times = HostTime(in_run=3e-6, alone=1e-6, end=2e-6)
+        return [Trace(tensors={}, outputs=b"", seconds=(1e-3,) * len(steps), host=(times,) * len(steps))]
+
+    monkeypatch.setattr(counters, "traced", frames)
+    counted = counters.counter("host", {}).counted(made)
+    assert [counted.amounts[n] for n in calls] == pytest.approx([1e-3 - 3e-6 - arch.wake] * len(calls))
+    assert {counted.orders[n].start for n in calls} == {3e-6}
