@@ -85,6 +85,7 @@ def _run_all(folder: Path) -> None:
     _run(folder, "suite", (*suite, under_test), ())
     _run(folder, "lent", (*system, under_test, tests / "runtime_c" / "lent.c"), ())
     _run(folder, "host_port", (*system, tests / "runtime_c" / "host_port.c"), (wrap,))
+    _run(folder, "cores", (*system, under_test, tests / "runtime_c" / "cores.c"), ())
     _build(folder, "elf_loader", (tests / "firmware" / "elf_loader.c",), ())
     numbers = [str(number) for number in (MACHINE, PHYSICAL, DEVICE, ROOM)]
     for name, image in images().items():

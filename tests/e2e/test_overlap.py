@@ -18,38 +18,37 @@ from tests.relax.models import onnx_model, quantized
 BRANCHES = 4
 FRAMES = 5
 
-_AT_WORK = "        lane->busy = 1;\n"
-_COUNTED = """\
-        lane->busy = 1;
-        at_work();
+_WORK = "    const ta_status status = do_work(lane, &lane->queue[lane->completed % TA_HOST_QUEUE_DEPTH]);\n"
+_COUNTED = f"""\
+    count(lane, 1);
+{_WORK}    count(lane, -1);
 """
-_COUNT = """\
+_NEXT = "static void do_next(ta_host_lane *lane)\n"
+_COUNT = f"""\
 #include <stdio.h>
 #include <stdlib.h>
 
-static unsigned most_at_work;
+static int at_work, most_at_work; /* instances */
 
 static void say_most(void)
-{
-    fprintf(stderr, "most at work: %u\\n", most_at_work);
-}
+{{
+    fprintf(stderr, "most at work: %d\\n", most_at_work);
+}}
 
-/* Instances at work now. The lock is held. */
-static void at_work(void)
-{
-    static int told;
-    unsigned count = 0;
-    for (uint32_t lane = ta_host.soc->channel_count; lane < TA_MAX_TIMELINES; lane++)
-        count += ta_host.lanes[lane].alive && ta_host.lanes[lane].busy;
-    if (!told)
+static void count(const ta_host_lane *lane, int more)
+{{
+    if (lane->number < ta_host.soc->channel_count)
+        return;
+    ta_host_take(&ta_host.lock);
+    if (most_at_work == 0)
         (void)atexit(say_most);
-    told = 1;
-    if (count > most_at_work)
-        most_at_work = count;
-}
+    at_work += more;
+    if (at_work > most_at_work)
+        most_at_work = at_work;
+    pthread_mutex_unlock(&ta_host.lock);
+}}
 
-static void *lane_main(void *argument)
-"""
+{_NEXT}"""
 
 
 def branches(folder: Path) -> Path:
@@ -109,9 +108,8 @@ def test_two_engines_are_at_work_at_the_same_time(
     assert len(engines) > 1
     lanes = tmp_path / "bundle" / "runtime" / "ports" / "host" / "lanes.c"
     text = lanes.read_text()
-    assert text.count(_AT_WORK) == 1
-    text = text.replace(_AT_WORK, _COUNTED).replace("static void *lane_main(void *argument)\n", _COUNT)
-    lanes.write_text(text)
+    assert (text.count(_WORK), text.count(_NEXT)) == (1, 1)
+    lanes.write_text(text.replace(_WORK, _COUNTED).replace(_NEXT, _COUNT))
     executable = build(tmp_path / "bundle")
     for seed in (0, 1, 2):
         assert run_frames(executable, frames, jitter=seed) == answers

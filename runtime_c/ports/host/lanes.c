@@ -171,9 +171,13 @@ static void be_awake(ta_host_lane *lane)
         const uint32_t seen = TA_HOST_READ(lane->news);
         if (TA_HOST_READ(lane->dropping) || TA_HOST_READ(lane->leaving))
             return;
-        if (ready(lane))
+        if (ready(lane)) {
             do_next(lane);
-        else if (lane->idle_us == 0 || !ta_host_look(&lane->news, seen, &lane->idle_us))
+            continue;
+        }
+        if (lane->idle_us == 0)
+            return;
+        if (!ta_host_look(&lane->news, seen, &lane->idle_us))
             return;
     }
 }
@@ -324,10 +328,12 @@ static int is_open(const ta_host_lane *lane, uint32_t value)
 /* Until the value is reached or something fails, without sleeping, as far as that pays. */
 static void look_for(ta_host_lane *lane, uint32_t value)
 {
-    int came = lane->wait_us != 0;
+    int came = lane->wait_us != 0 ? 1 : 0;
     while (came) {
         const uint32_t seen = TA_HOST_READ(lane->completed);
-        came = is_open(lane, value) && ta_host_look(&lane->completed, seen, &lane->wait_us);
+        if (!is_open(lane, value))
+            return;
+        came = ta_host_look(&lane->completed, seen, &lane->wait_us);
     }
 }
 
@@ -335,10 +341,10 @@ static void look_for(ta_host_lane *lane, uint32_t value)
 static ta_status sleep_until(ta_host_lane *lane, uint32_t value, uint32_t timeout_us)
 {
     const struct timespec deadline = after_us(CLOCK_MONOTONIC, timeout_us);
-    int late = !lane->alive;
+    int late = lane->alive ? 0 : 1;
     TA_HOST_WRITE_FIRST(lane->waiting, 1u);
     while (is_open(lane, value) && !late)
-        late = pthread_cond_timedwait(&lane->changed, &ta_host.lock, &deadline) == ETIMEDOUT;
+        late = pthread_cond_timedwait(&lane->changed, &ta_host.lock, &deadline) == ETIMEDOUT ? 1 : 0;
     TA_HOST_WRITE(lane->waiting, 0u);
     return is_open(lane, value) ? TA_ERROR_TIMEOUT : TA_OK;
 }
