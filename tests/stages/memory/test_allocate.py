@@ -166,19 +166,27 @@ def test_constants_alone_may_be_too_many(others: tuple[Buffer, ...]) -> None:
         assert (refusal.pool, refusal.needed, refusal.available) == (Arena("m", constant=True), 256, 255)
 
 
+@pytest.mark.parametrize(
+    ("behind", "arena"),
+    [
+        (buffer("s", 8, 0, 0, kind="state", alignment=16), Arena("m", state=True)),
+        (
+            Buffer(name="r", kind="resident", memory="m", bytes=8, alignment=16, first=0, last=0, tensor="r"),
+            Arena("m", resident=True),
+        ),
+    ],
+    ids=["states", "residents"],
+)
 @pytest.mark.parametrize(("size", "fits"), [(120, True), (119, False)])
-def test_states_lie_behind_the_constants(size: int, fits: bool) -> None:
-    rows = (
-        buffer("c", 100, 0, 0, kind="constant", alignment=16),
-        buffer("s", 8, 0, 0, kind="state", alignment=16),
-    )
+def test_what_stays_lies_behind_the_constants(size: int, fits: bool, behind: Buffer, arena: Arena) -> None:
+    rows = (buffer("c", 100, 0, 0, kind="constant", alignment=16), behind)
     if fits:
-        assert allocate(rows, {"m": size}).peaks[Arena("m", state=True)] == 8
+        assert allocate(rows, {"m": size}).peaks[arena] == 8
         return
     with pytest.raises(DoesNotFitError) as caught:
         allocate(rows, {"m": size})
     refusal = caught.value
-    assert (refusal.pool, refusal.needed, refusal.available) == (Arena("m", state=True), 8, 7)
+    assert (refusal.pool, refusal.needed, refusal.available) == (arena, 8, 7)
 
 
 def test_a_plan_in_which_not_every_result_can_take_a_place_is_not_proven() -> None:
@@ -213,21 +221,6 @@ def test_the_second_memory_may_be_too_small_alone() -> None:
     with pytest.raises(DoesNotFitError) as caught:
         allocate(rows, {"m": 8, "n": 7})
     assert (caught.value.pool, caught.value.needed, caught.value.available) == (Arena("n"), 8, 7)
-
-
-@pytest.mark.parametrize(("size", "fits"), [(120, True), (119, False)])
-def test_residents_lie_behind_the_constants(size: int, fits: bool) -> None:
-    resident = Buffer(
-        name="r", kind="resident", memory="m", bytes=8, alignment=16, first=0, last=0, tensor="r"
-    )
-    rows = (buffer("c", 100, 0, 0, kind="constant", alignment=16), resident)
-    if fits:
-        assert allocate(rows, {"m": size}).peaks[Arena("m", resident=True)] == 8
-        return
-    with pytest.raises(DoesNotFitError) as caught:
-        allocate(rows, {"m": size})
-    refusal = caught.value
-    assert (refusal.pool, refusal.needed, refusal.available) == (Arena("m", resident=True), 8, 7)
 
 
 def test_an_arena_is_as_long_as_units_of_all_buffers_of_its_memory() -> None:
