@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
+from abc import ABC, abstractmethod
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import send_handle
 from pathlib import Path as File
@@ -27,7 +28,7 @@ _ROOT = File(__file__).parents[2]
 
 
 @define(eq=False)
-class WorkerProcess:
+class WorkerProcess(ABC):
     """A process, the connection to it, and whether it has read the models."""
 
     number: int
@@ -49,9 +50,9 @@ class WorkerProcess:
             raise answer
         return answer
 
+    @abstractmethod
     def stop(self) -> int:
         """End the process; how it ended, if that was before."""
-        raise NotImplementedError
 
 
 @define(eq=False)
