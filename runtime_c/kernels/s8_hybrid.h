@@ -120,10 +120,11 @@ TA_AVX2 static inline void ta_s8_reals_avx2(const ta_s8_hybrid *layer, const ta_
 }
 #endif
 
-/* A zero point: the nearest integer of eight bits, of two the one farther from 0. */
+/* A zero point: the nearest integer of eight bits, of two the one farther from 0. That of infinite extremes is no
+ * number, which no integer holds. */
 static inline int32_t ta_s8_zero(double zero)
 {
-    const double within = zero > 127.0 ? 127.0 : zero < -128.0 ? -128.0 : zero;
+    const double below = zero < 127.0 ? zero : 127.0, within = below > -128.0 ? below : -128.0;
     const int32_t whole = (int32_t)within;
     const double rest = within - (double)whole;
     return whole + (rest >= 0.5 ? 1 : 0) - (rest <= -0.5 ? 1 : 0);

@@ -2,8 +2,8 @@
 
 C types are those of TIR: every subexpression has, after C's promotions, at least the bits TIR gives it, and
 narrow results are cast back. Nothing that C leaves undefined is printed: a negative number is multiplied by a
-power of two, never shifted left. Right shifts of negative numbers are arithmetic on every compiler this is
-meant for.
+power of two, never shifted left, and a float that an integer does not hold has a result. Right shifts of
+negative numbers are arithmetic on every compiler this is meant for.
 
 Minimum, maximum and selection name their operands twice; an operand that is more than a name is bound to
 a local constant first (`Scope.bind`), except where it must not be evaluated before a condition was
@@ -21,6 +21,7 @@ import numpy as np
 from tvm import ir, tirx
 
 from target_arch.plan.model import C_TYPES
+from target_arch.relax.c.ranges import is_within
 
 PRIMARY, UNARY, PRODUCT, SUM, SHIFT, RELATION, EQUALITY, BITS, CONJUNCTION, DISJUNCTION, TERNARY = range(
     10, -1, -1
@@ -46,6 +47,11 @@ _COMPARISONS: Mapping[type, tuple[str, int]] = {
 _BITWISE: Mapping[type, str] = {tirx.BitwiseAnd: "&", tirx.BitwiseOr: "|", tirx.BitwiseXor: "^"}
 _COMPUTING = frozenset((*_ARITHMETIC, *_COMPARISONS, tirx.Min, tirx.Max))
 _WRAPPING = {"+", "-", "*"}
+_WIDER = {
+    **dict.fromkeys(("int8", "uint8", "int16", "uint16"), "int32"),
+    **dict.fromkeys(("uint32", "uint64"), "int64"),
+}
+"""The signed type through which x86-64 converts a float to another one."""
 
 _C_MATH = frozenset(
     re.findall(
@@ -276,7 +282,27 @@ def _cast(expr: Any, scope: Scope) -> tuple[str, int]:
         return f"{at_level(expr.value, scope, SUM)} != 0", EQUALITY
     if target not in C_TYPES or target == "float16" or _is_half(expr.value):
         raise UnprintableError(expr, f"casts {dtype_of(expr.value)} to {target}, which C99 lacks,")
+    if dtype_of(expr.value).startswith("float") and "int" in target and not is_within(expr.value, target):
+        return _whole(expr.value, target, scope)
     return f"({C_TYPES[target]}){at_level(expr.value, scope, UNARY)}", UNARY
+
+
+def _whole(value: Any, target: str, scope: Scope) -> tuple[str, int]:
+    """A float that may be outside of a type, or no number, which C leaves undefined. The result is that of
+    x86-64: of a type of 8 or 16 bits, and of uint32, the low bits of the next wider signed number; of this
+    one its least where it does not hold the float either.
+    """
+    text, wider = scope.bind(value, UNARY), _WIDER.get(target, target)
+    suffix, end = "f" if dtype_of(value) == "float32" else "", 2 ** (np.iinfo(wider).bits - 1)
+    inside = f"{text} >= -{end}.0{suffix} && {text} < {end}.0{suffix}"
+    whole = f"{inside} ? ({C_TYPES[wider]}){text} : {literal(-end, wider)}"
+    if target == wider:
+        return whole, TERNARY
+    narrow = f"({C_TYPES[target]})({whole})"
+    if target != "uint64":
+        return narrow, UNARY
+    above = f"{text} >= {end}.0{suffix} && {text} < {2 * end}.0{suffix}"
+    return f"{above} ? ({C_TYPES[target]}){text} : {narrow}", TERNARY
 
 
 def _load(expr: Any, scope: Scope) -> tuple[str, int]:

@@ -18,7 +18,7 @@ from target_arch.resources import runtime_c
 from tests.backends.c.one import Array, array_of
 
 FLAGS = ("-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O1", f"-I{runtime_c()}")
-SANITIZE = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+SANITIZE = ("-fsanitize=address,undefined,float-cast-overflow", "-fno-sanitize-recover=all")
 NATIVE = {
     "portable": ("-DTA_KERNELS_PORTABLE", *SANITIZE),
     "sse2": ("-DTA_KERNELS_SSE2",),

@@ -73,6 +73,40 @@ def test_clang_takes_them_without_a_warning(
     assert mismatches(tmp_path, cases[:8], (needs_tool("clang"),)) == []
 
 
+INFINITE = """#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include "kernels/s8_pairs.h"
+#include "kernels/s8_hybrid.h"
+int main(void)
+{
+    static const ta_s8_hybrid layer = {0};
+    static const float rows[3][2] = {{INFINITY, 1.0f}, {-INFINITY, 1.0f}, {NAN, INFINITY}};
+    for (int n = 0; n < 3; ++n) {
+        const ta_s8_grid grid = ta_s8_grid_of(&layer, rows[n], 2);
+        int8_t stored[2];
+        ta_s8_store(&layer, &grid, rows[n], 2, stored);
+        printf("%d\\n", (int)grid.zero);
+    }
+    return 0;
+}
+"""
+"""Rows with extremes that are no finite number, of floats with int8 weights."""
+
+
+def test_the_grid_of_infinite_values_is_one_of_eight_bits(
+    tmp_path: Path, needs_tool: Callable[[str], str]
+) -> None:
+    source, made = tmp_path / "infinite.c", tmp_path / "infinite"
+    source.write_text(INFINITE)
+    command = (needs_tool("gcc"), *FLAGS, *NATIVE["portable"], str(source), "-o", str(made), "-lm")
+    subprocess.run((*command, "-Wno-unused-function"), check=True)
+    said = subprocess.run((str(made),), capture_output=True, text=True, check=False)
+    assert (said.stderr, said.returncode) == ("", 0)
+    assert all(-128 <= int(line) <= 127 for line in said.stdout.split())
+
+
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the forms are for x86-64")
 @pytest.mark.parametrize(
     ("compiler", "forms"), [("gcc", ("AVX512", "AVX_VNNI", "AMX")), ("clang", ("AVX512", "AMX"))]

@@ -157,6 +157,46 @@ def test_float_expressions(
     )
 
 
+def as_x86_has_it(value: float, dtype: str) -> int:
+    """Return the integer of a float that the type need not hold."""
+    bits, wide = np.iinfo(dtype).bits, 64 if dtype in ("uint32", "int64", "uint64") else 32
+    least, beyond = -(2 ** (wide - 1)), 2 ** (64 if dtype == "uint64" else wide - 1)
+    whole = math.trunc(value) if least <= value < beyond else least
+    return int(np.array(whole % 2**64, np.uint64).astype(f"uint{bits}").astype(dtype))
+
+
+@pytest.mark.parametrize("dtype", [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)])
+def test_floats_that_an_integer_does_not_hold_have_a_result(dtype: str, build: Compile) -> None:
+    ends = [float(2**bits) for bits in (7, 8, 15, 16, 31, 32, 63, 64)]
+    values = [0.0, 0.9, -0.9, 3.5, 1e30, math.inf, math.nan, *ends, *(end * 0.999999 for end in ends)]
+    x = np.array([*values, *(-value for value in values)], np.float32)
+    found = apply(elementwise(lambda v: v.astype(dtype), "float32", len(x)), build, x, dtype)
+    assert found.tolist() == [as_x86_has_it(float(value), dtype) for value in x]
+
+
+CLAMPED: list[tuple[str, Callable[[Any], Any], bool]] = [
+    ("first below", lambda v: tirx.max(tirx.min(v, const(127, "float32")), const(-128, "float32")), True),
+    ("first above", lambda v: tirx.min(tirx.max(v, const(-128, "float32")), const(127, "float32")), True),
+    ("rounded", lambda v: tirx.round(tirx.max(tirx.min(v, const(9, "float32")), const(0, "float32"))), True),
+    ("the number that is none first", lambda v: tirx.min(const(127, "float32"), tirx.abs(v)), False),
+    ("from below alone", lambda v: tirx.max(v, const(-128, "float32")), False),
+    ("too far", lambda v: tirx.max(tirx.min(v, const(128, "float32")), const(0, "float32")), False),
+    ("one side", lambda v: tirx.if_then_else(v > 0, const(1, "float32"), v), False),
+    ("both sides", lambda v: tirx.if_then_else(v > 0, const(1, "float32"), const(0, "float32")), True),
+]
+
+
+@pytest.mark.parametrize(("name", "expression", "plain"), CLAMPED, ids=[row[0] for row in CLAMPED])
+def test_what_was_clamped_is_converted_without_a_test(
+    name: str, expression: Callable[[Any], Any], plain: bool, build: Compile
+) -> None:
+    function = elementwise(lambda v: expression(v).astype("int8"), "float32", 4)
+    text = printed(function).function.text
+    assert ("2147483648.0f" not in text) == plain
+    x = np.array([math.nan, math.inf, -math.inf, 300], np.float32)
+    assert apply(function, build, x, "int8").shape == (4,)
+
+
 def test_float16_is_bits(build: Compile) -> None:
     """Every float16 as float32; of float32 those, ties between them, neighbours, the ends and random bits."""
     every = np.arange(2**16, dtype=np.uint16)

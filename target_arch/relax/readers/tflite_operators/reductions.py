@@ -132,6 +132,8 @@ def _of_truth_values(reduce: Callable[..., Any], site: TFLiteOperator) -> Any:
     """REDUCE_ALL and REDUCE_ANY: the least and the greatest, which TVM has of numbers alone."""
     require_reals(site)
     require_computed(site.x)
+    if site.x.dtype != "bool":
+        raise NotConverted(f"values of type {site.x.dtype}")
     numbers = relax.op.astype(site.x.expr, "int8")
     return relax.op.astype(reduce(numbers, _axes(site), False), "bool")
 

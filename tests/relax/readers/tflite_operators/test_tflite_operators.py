@@ -115,6 +115,8 @@ NOT_COMPUTED = (
     ("LOCAL_RESPONSE_NORMALIZATION", "float32", "not known here"),
     ("NEG", "int8", "stored values of type int8"),
     ("POW", "int32", "values of type int32"),
+    ("REDUCE_ALL", "float32", "values of type float32"),
+    ("REDUCE_ANY", "int32", "values of type int32"),
     ("SQRT", "int16", "stored values of type int16"),
 )
 
