@@ -49,7 +49,15 @@ def _member(prepared: PreparedModel, lowered: Lowered) -> Member:
     pairs = [state.pair for state in model.states if state.pair is not None]
     shapes = [model.tensors[name].shape for name in model.in_file]
     asked = request.input_shapes
-    vector = self_test(request.model_path, shapes, pairs, asked.values, asked.cut, imported=model)
+    vector = self_test(
+        request.model_path,
+        shapes,
+        pairs,
+        asked.values,
+        asked.cut,
+        imported=model,
+        loaded=prepared.program.loaded,
+    )
     return Member(
         model=model,
         lowered=lowered,

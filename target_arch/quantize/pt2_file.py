@@ -19,7 +19,7 @@ from target_arch.quantize.library import file_answer
 from target_arch.quantize.precision import Precision, Precisions, QuantizableLayer
 from target_arch.quantize.score import Answer
 from target_arch.relax.quiet import quiet
-from target_arch.relax.readers.pytorch.pt2_archive import loaded, plain_archive
+from target_arch.relax.readers.pytorch.pt2_archive import plain_archive
 from target_arch.relax.readers.pytorch.torch_signature import called
 from target_arch.run.references.reference import package_missing, unreadable
 
@@ -125,6 +125,8 @@ def require_float_pt2(model: Path) -> None:
 def _program(model: Path) -> Any:
     try:
         with quiet():
+            from target_arch.relax.readers.pytorch.pt2_program import loaded
+
             return loaded(plain_archive(model.read_bytes()))
     except ImportError as error:
         raise package_missing("torch", "torch") from error

@@ -20,7 +20,8 @@ class RelaxProgram:
     `functions` has, for every operator that TVM lowers, a Relax function of its inputs (in the order of
     `Operator.inputs`) that returns its output; constants are inside. `graph` are the facts of `main`.
     `constant_names` maps a constant's `content_of` to the name its author gave it. `results` has the variable
-    of `main` that each operator of the program computes, by the operator's id.
+    of `main` that each operator of the program computes, by the operator's id. `loaded` is the file's program
+    as the library has it that wrote the file, for its reference to run; None where that reads the file.
     """
 
     module: IRModule
@@ -28,6 +29,7 @@ class RelaxProgram:
     functions: Mapping[str, Any] = field(factory=dict, repr=False)
     constant_names: Mapping[bytes, str] = field(factory=dict, repr=False)
     results: Mapping[str, Any] = field(factory=dict, repr=False)
+    loaded: Any = field(default=None, repr=False)
 
     def alone(self, operator: str) -> IRModule:
         """The function of such an operator as `main` of a module, with the TIR functions that it calls."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from target_arch.diagnostics import DiagnosticError, refusal
 from target_arch.emit import SelfTest, Tolerance
@@ -21,11 +22,11 @@ def _litert(model: Path, shapes: Shapes, cut: ModelCut) -> Reference:
     return litert(model, shapes, cut)
 
 
-def _pytorch(model: Path, shapes: Shapes, cut: ModelCut) -> Reference:
+def _pytorch(model: Path, shapes: Shapes, cut: ModelCut, loaded: Any = None) -> Reference:
     """Its files have readers of their own."""
     from target_arch.run.references.pytorch import pytorch
 
-    return pytorch(model, shapes, cut)
+    return pytorch(model, shapes, cut, loaded)
 
 
 def _relax_vm(model: Path, shapes: Shapes, cut: ModelCut) -> Reference:
@@ -50,10 +51,12 @@ def reference_for(
     values: Mapping[str, float] = NO_VALUES,
     cut: ModelCut = WHOLE,
     bounds: Sequence[BoundedAnswer] = (),
+    loaded: Any = None,
 ) -> Reference:
     """The reference of a model file, or of a part of it, by its ending. `states` are the numbers of its
     inputs and outputs that are states, `values` the numbers that inputs of an ONNX model are; such are no
-    inputs any more. Outputs with one of the `bounds` have their largest size.
+    inputs any more. Outputs with one of the `bounds` have their largest size. `loaded` is the program in a
+    PyTorch file, where that was read before.
 
     `shapes` are those of the inputs, in order, where the file leaves dimensions open. ToolMissing where its
     package is not installed, DiagnosticError where it has none or cannot read the file.
@@ -66,7 +69,10 @@ def reference_for(
         )
     if not model.is_file():
         raise refusal("model-unreadable", model, "there is no such file", None)
-    reference = ort(model, shapes, values, cut) if values else REFERENCES[kind](model, shapes, cut)
+    if loaded is not None:
+        reference = _pytorch(model, shapes, cut, loaded)
+    else:
+        reference = ort(model, shapes, values, cut) if values else REFERENCES[kind](model, shapes, cut)
     return padded(stateful(reference, states), bounds)
 
 
@@ -77,27 +83,27 @@ def self_test(
     values: Mapping[str, float] = NO_VALUES,
     cut: ModelCut = WHOLE,
     *,
-    seed: int = 0,
     imported: Model | None = None,
+    loaded: Any = None,
 ) -> SelfTest | str:
     """One random input and the answer to it, for the bundle to carry; the rest as in `reference_for`.
 
     The answer is the reference's. Where that rounds otherwise than exact arithmetic, so that the outputs of a
     deep model may be any number of steps apart, it is that of exact arithmetic on the `imported` model, if
-    this has all its operators. The reason where there is no answer: the package is missing, or cannot run the
-    model.
+    this has all its operators. `loaded` as in `reference_for`. The reason where there is no answer: the
+    package is missing, or cannot run the model.
     """
     try:
         bounds = () if imported is None else bounds_of_model(imported)
-        reference = reference_for(model, shapes, states, values, cut, bounds)
+        reference = reference_for(model, shapes, states, values, cut, bounds, loaded)
         ranges = [] if imported is None else map(imported.input_ranges.get, imported.inputs)
-        return _vector(promised(reference, tuple(ranges)), seed, imported)
+        return _vector(promised(reference, tuple(ranges)), imported)
     except DiagnosticError as error:
         return error.diagnostics[0].message
 
 
-def _vector(reference: Reference, seed: int, model: Model | None) -> SelfTest:
-    (frame,) = reference.frames(1, seed)
+def _vector(reference: Reference, model: Model | None) -> SelfTest:
+    (frame,) = reference.frames(1, seed=0)
     found = None
     if model is not None and reference.layers.judges:
         from target_arch.run.exact.oracle import exact_outputs

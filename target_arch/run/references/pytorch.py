@@ -12,7 +12,7 @@ from attrs import frozen
 from target_arch.diagnostics import refusal
 from target_arch.plan.inputs.cut import WHOLE, ModelCut
 from target_arch.relax.quiet import quiet
-from target_arch.relax.readers.pytorch.pt2_archive import loaded, plain_archive
+from target_arch.relax.readers.pytorch.pt2_archive import plain_archive
 from target_arch.relax.readers.pytorch.torch_cut import cut_program
 from target_arch.relax.readers.pytorch.torch_decomposed import decomposed
 from target_arch.relax.readers.pytorch.torch_signature import called, leaves, tensor_inputs, tensor_outputs
@@ -41,8 +41,8 @@ _QUANTIZE = ("quantize_per_tensor.default",)
 _DEQUANTIZE = ("dequantize_per_tensor.default",)
 
 
-def pytorch(model: Path, shapes: Shapes = (), cut: ModelCut = WHOLE) -> Reference:
-    """The exported program, or a part of it, run eagerly.
+def pytorch(model: Path, shapes: Shapes = (), cut: ModelCut = WHOLE, loaded: Any = None) -> Reference:
+    """The exported program, or a part of it, run eagerly; `loaded` is what was read of the file before.
 
     ToolMissing without `torch`, DiagnosticError for a file it cannot read.
     """
@@ -50,16 +50,12 @@ def pytorch(model: Path, shapes: Shapes = (), cut: ModelCut = WHOLE) -> Referenc
         import torch
     except ImportError as error:
         raise package_missing("torch", "torch") from error
-    try:
-        program = loaded(plain_archive(model.read_bytes()))
-    except Exception as error:
-        # PyTorch checks what it builds with exceptions of every kind.
-        raise unreadable(model, "PyTorch", error) from error
+    program = _read(model) if loaded is None else loaded
     if cut:
         with quiet():
             program = cut_program(model, decomposed(program), cut)
     module, inside = program.module(), _Inside(program=program, core=bool(cut))
-    restore = _restoring(module)
+    restore = _restoring(module) if _may_write(program) else _nothing
     names = tensor_inputs(program)
     values = [
         node.meta["val"] for node in program.graph.nodes if node.op == "placeholder" and node.name in names
@@ -99,6 +95,16 @@ def pytorch(model: Path, shapes: Shapes = (), cut: ModelCut = WHOLE) -> Referenc
     )
 
 
+def _read(model: Path) -> Any:
+    try:
+        from target_arch.relax.readers.pytorch.pt2_program import loaded
+
+        return loaded(plain_archive(model.read_bytes()))
+    except Exception as error:
+        # PyTorch checks what it builds with exceptions of every kind.
+        raise unreadable(model, "PyTorch", error) from error
+
+
 @contextmanager
 def _on_one_thread() -> Iterator[None]:
     """Without gradients, and on one thread: sums have one order then, and threads that a busy computer does
@@ -120,6 +126,27 @@ def _tensors(frame: Frame) -> tuple[Any, ...]:
     import torch
 
     return tuple(torch.from_numpy(np.array(value)) for value in frame)
+
+
+def _may_write(program: Any) -> bool:
+    """Whether a program may change its parameters and buffers: not if it has nothing but operators that write
+    nowhere, and all that it gives are results.
+    """
+    import torch
+    from torch.export.graph_signature import OutputKind
+
+    def writes(node: Any) -> bool:
+        if isinstance(node.target, torch._ops.OpOverload):
+            return bool(node.target._schema.is_mutable)
+        return getattr(node.target, "__module__", "") != "_operator"
+
+    calls = (node for node in program.graph.nodes if node.op == "call_function")
+    kinds = {spec.kind for spec in program.graph_signature.output_specs}
+    return kinds != {OutputKind.USER_OUTPUT} or any(map(writes, calls))
+
+
+def _nothing() -> None:
+    """There is nothing to restore."""
 
 
 def _restoring(module: Any) -> Callable[[], None]:

@@ -4,14 +4,13 @@
 loads shared objects of AOTInductor, evaluates symbolic shapes with SymPy (which calls `eval`), looks up
 functions by the names in the graph, writes names into Python source that it compiles, and later compiles
 guards from their text. Here every member is checked: it must be one that an exported program of plain tensors
-has. The result is a new archive of those members alone, so that the reader that checked and PyTorch's own,
-which are different programs, see the same.
+has. The result is the values of those members alone: PyTorch is given these (`pt2_program.py`) and never the
+archive, which it might read in another way than the reader that checked.
 
 Tests: `tests/relax/readers/pytorch/test_pt2_archive.py`.
 """
 
 import ast
-import hashlib
 import io
 import json
 import re
@@ -19,14 +18,15 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from attrs import frozen
+from attrs import field, frozen
 
 _MODEL = "models/model.json"
 _WEIGHTS = "data/weights/model_weights_config.json"
 _CONSTANTS = "data/constants/model_constants_config.json"
 _SAMPLES = "data/sample_inputs/model.pt"
-_FACTS = ("archive_format", "archive_version", "byteorder", ".data/version", ".data/serialization_id")
 _NEEDED = (_MODEL, _WEIGHTS, _CONSTANTS, "archive_format", "archive_version")
+_FACTS = {"archive_format": (b"pt2",), "archive_version": (b"0",), "byteorder": (b"little", b"")}
+"""What members say of an archive that can be read here."""
 _EMPTY: Mapping[str, Any] = {"metadata": {}, "guards_code": []}
 """Keys of nodes, modules and programs that are not needed: traces for people, and the source of guards."""
 _NAME = re.compile(r"[A-Za-z0-9_./-]{0,500}")
@@ -44,17 +44,11 @@ _TARGET = re.compile(
     r"|_operator\.(getitem|add|sub|mul|floordiv|truediv|mod|neg|pos|eq|ne|lt|le|gt|ge|and_|or_)"
 )
 _LIBRARY = re.compile(r"torch\.ops\.([A-Za-z_]\w{0,80})\.([A-Za-z_]\w{0,80})\.[A-Za-z0-9_]{1,80}", re.ASCII)
-_QUANTIZED = b"torch.ops.quantized_decomposed."
-"""Operators that PyTorch knows only after a module of its own is imported."""
 _BUILT_IN = ("aten", "prims", "quantized_decomposed", "higher_order")
 """Namespaces of operators that are PyTorch's own."""
 _FILES = re.compile(r"torch\.ops\.aten\.(from_file|_?save.*|_?load.*)\..*")
 _MOST_BYTES = 2**32
 """Of all members unpacked."""
-
-
-_kept: dict[bytes, Any] = {}
-"""The program that was loaded last, by the digest of its archive."""
 
 
 class NoProgram(Exception):
@@ -83,48 +77,53 @@ def _no_others(name: str) -> bool:
     return False
 
 
-def plain_archive(data: bytes, others: Callable[[str], bool] = _no_others) -> bytes:
-    """The archive with its graph, weights and constants alone, and sample inputs that are tensors; without
-    guards. Beside PyTorch's own operators it may have those that `others` takes by name, as `acme::gain`.
-    Needs PyTorch.
+@frozen(kw_only=True, eq=False)
+class PlainArchive:
+    """The graph of an exported program, without guards, as the JSON of the archive has it; its tables of
+    weights and constants, and the bytes of those by their files; the bytes of sample inputs, which are
+    tensors and plain values, or none.
+    """
 
-    Raises NoProgram, or Unsafe where something else than tensors and known operators is needed.
+    graph: Mapping[str, Any]
+    weights: Mapping[str, Any]
+    constants: Mapping[str, Any]
+    weight_files: Mapping[str, bytes] = field(repr=False)
+    constant_files: Mapping[str, bytes] = field(repr=False)
+    samples: bytes = field(repr=False)
+
+
+def plain_archive(data: bytes, others: Callable[[str], bool] = _no_others) -> PlainArchive:
+    """The plain tensors and known operators of an archive. Beside PyTorch's own operators it may have
+    those that `others` takes by name, as `acme::gain`. Needs PyTorch.
+
+    Raises NoProgram, or Unsafe where something else is needed.
     """
     members = _members(data)
-    kept = {name: members.contents[name] for name in _FACTS if name in members.contents}
-    for config, folder in ((_WEIGHTS, "data/weights"), (_CONSTANTS, "data/constants")):
-        table = members.table(config)
-        _check_functions(table, _no_others)
-        kept[config] = json.dumps(_plain(table)).encode()
-        for payload in _payloads(table):
-            path = f"{folder}/{payload}"
-            if path not in members.contents:
-                raise NoProgram(f"`{path}` is missing")
-            kept[path] = members.contents[path]
+    weights, weight_files = _tensors(members, _WEIGHTS, "data/weights")
+    constants, constant_files = _tensors(members, _CONSTANTS, "data/constants")
     graph = members.table(_MODEL)
     _check_functions(graph, others)
-    kept[_MODEL] = json.dumps(_plain(graph)).encode()
-    return _archive({**kept, _SAMPLES: _plain_samples(members.contents.get(_SAMPLES, b""))})
+    return PlainArchive(
+        graph=_plain(graph),
+        weights=weights,
+        constants=constants,
+        weight_files=weight_files,
+        constant_files=constant_files,
+        samples=_plain_samples(members.contents.get(_SAMPLES, b"")),
+    )
 
 
-def loaded(archive: bytes) -> Any:
-    """The program in an archive that `plain_archive` made. Raises whatever PyTorch does.
-
-    It is kept for the next to ask for the same one, and given away then: `compile` reads a model, and its
-    reference after that, and neither changes it.
-    """
-    import torch
-
-    digest = hashlib.sha256(archive).digest()
-    kept = _kept.pop(digest, None)
-    if kept is not None:
-        return kept
-    if _QUANTIZED in archive:
-        import torch.ao.quantization.fx._decomposed
-    program = torch.export.load(io.BytesIO(archive))
-    _kept.clear()
-    _kept[digest] = program
-    return program
+def _tensors(members: _Members, config: str, folder: str) -> tuple[Mapping[str, Any], dict[str, bytes]]:
+    """A table of tensors, and their bytes by file."""
+    table = members.table(config)
+    _check_functions(table, _no_others)
+    files = {}
+    for payload in _payloads(table):
+        path = f"{folder}/{payload}"
+        if path not in members.contents:
+            raise NoProgram(f"`{path}` is missing")
+        files[payload] = members.contents[path]
+    return _plain(table), files
 
 
 def _plain_samples(pickled: bytes) -> bytes:
@@ -160,6 +159,9 @@ def _members(data: bytes) -> _Members:
     missing = [name for name in _NEEDED if name not in found]
     if missing:
         raise NoProgram(f"`{missing[0]}` is missing")
+    for name, known in _FACTS.items():
+        if found.get(name, b"").strip() not in known:
+            raise NoProgram(f"`{name}` is one that is not known here")
     return _Members(found)
 
 
@@ -280,15 +282,3 @@ def _check_specification(text: str) -> None:
 def _check_name(text: str) -> None:
     if not _NAME.fullmatch(text):
         raise Unsafe(f"the name `{text[:100]}`")
-
-
-def _archive(members: Mapping[str, bytes]) -> bytes:
-    """An archive without compression, each member at a multiple of 64 B, as PyTorch maps them into memory."""
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_STORED) as archive:
-        for name, content in members.items():
-            info = zipfile.ZipInfo(f"model/{name}")
-            start = made.tell() + 30 + len(info.filename) + 4
-            info.extra = b"FB" + (-start % 64).to_bytes(2, "little") + b"Z" * (-start % 64)
-            archive.writestr(info, content)
-    return made.getvalue()

@@ -18,7 +18,7 @@ from target_arch.relax.ir.graph import FileFacts
 from target_arch.relax.operators.states import StatePair
 from target_arch.relax.quiet import quiet
 from target_arch.relax.readers.frontend import imported, translated
-from target_arch.relax.readers.pytorch.pt2_archive import NoProgram, Unsafe, loaded, plain_archive
+from target_arch.relax.readers.pytorch.pt2_archive import NoProgram, Unsafe, plain_archive
 from target_arch.relax.readers.pytorch.torch_cut import cut_program
 from target_arch.relax.readers.pytorch.torch_decomposed import decomposed
 from target_arch.relax.readers.pytorch.torch_indices import count_from_start
@@ -36,7 +36,8 @@ def read_torch(path: Path, data: bytes, shapes: InputShapes, foreign: Foreign) -
 
     Raises DiagnosticError, see `importer.py`.
     """
-    program = with_input_shapes(path, load_program(path, data, foreign), shapes)
+    loaded = load_program(path, data, foreign)
+    program = with_input_shapes(path, loaded, shapes)
     in_file: dict[Any, str] = {}
     core = translated(path, lambda: _core(path, program, shapes))
     results = tensor_outputs(core if shapes.cut else program)
@@ -48,7 +49,12 @@ def read_torch(path: Path, data: bytes, shapes: InputShapes, foreign: Foreign) -
     weights = reversed(list(program.state_dict.items()))
     names = {content_of(value.detach().numpy()): str(name) for name, value in weights}
     made = imported(path, module, Arithmetic.ONNX, (*outputs, *values), names, FileFacts(tensors=in_file))
-    return evolve(made, states=tuple(_states(made, held, len(outputs))), bounded=counted.bounded)
+    return evolve(
+        made,
+        program=evolve(made.program, loaded=loaded),
+        states=tuple(_states(made, held, len(outputs))),
+        bounded=counted.bounded,
+    )
 
 
 def _states(made: Imported, held: Sequence[HeldBuffer], results: int) -> Iterator[StatePair]:
@@ -86,6 +92,8 @@ def load_program(path: Path, data: bytes, foreign: Foreign = no_libraries) -> An
         raise model_error("unsafe-model", path, message, "export tensors and ATen operators alone") from None
     try:
         with quiet():
+            from target_arch.relax.readers.pytorch.pt2_program import loaded
+
             return loaded(archive)
     except Exception as error:
         # PyTorch checks what it builds with exceptions of every kind.
