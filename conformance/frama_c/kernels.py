@@ -4,9 +4,10 @@
 
 Compiles a small model of each operator of TFLite that has a case, or of those named, for a microcontroller,
 and calls each function of its kernels as its steps do: the constants are the model's, every input may hold
-any number of its type (floats up to a million), results hold nothing yet, and every operand has its own bytes
-and no more. The kernels are the portable ones. Prints what Eva proves of each, and every alarm. Exit code 1
-where there is one, or an operator took longer than S seconds; 3 where Frama-C is missing.
+any value of its type, infinities included, and NaN but where floats become integers (`cases.py`), results
+hold nothing yet, and every operand has its own bytes and no more. The kernels are the portable ones. Prints
+what Eva proves of each, and every alarm. Exit code 1 where there is one, or an operator took longer than S
+seconds; 3 where Frama-C is missing.
 """
 
 import argparse
@@ -18,6 +19,7 @@ from pathlib import Path
 import numpy as np
 from attrs import evolve, frozen
 
+from conformance.frama_c.cases import GREATEST, greatest_in_each_place, numbers, with_bands
 from conformance.frama_c.units import MissingTool, Outcome, Unit, analysed
 from conformance.tflite_operators import CASES, Variant
 from target_arch.diagnostics import DiagnosticError
@@ -29,7 +31,6 @@ from target_arch.soc import read_soc
 SEED, SECONDS, TURNS, OTHER_TURNS = 31, 120.0, 200, 1_000
 PRECISIONS = (0, 3)
 """Of Eva, the quick one first: the other one tells apart which value is greater, of a maximum without end."""
-_FLOAT = "(float)Frama_C_double_interval(-1e6, 1e6)"
 _TYPES = {
     "int8_t": "i1",
     "uint8_t": "u1",
@@ -42,15 +43,6 @@ _TYPES = {
     "int64_t": "i8",
 }
 """NumPy's names of C types."""
-_GREATEST = """static void greatest_at(int8_t *x, int rows, int count, int greatest, int at)
-{
-    for (int row = 0; row < rows; ++row, x += count) {
-        for (int k = 0; k < count; ++k) { x[k] = (int8_t)Frama_C_interval(-128, greatest); }
-        x[at] = (int8_t)greatest;
-    }
-}
-"""
-"""Rows of any values, of which the one in that place is the greatest."""
 
 
 def harness(made: CompiledModel) -> str:
@@ -62,11 +54,9 @@ def program(made: CompiledModel, lines: Iterable[str]) -> str:
     """The generated C of a model, and a main of these lines."""
     sources = (text.decode() for name, text in made.bundle.files.items() if name.endswith("_kernels.c"))
     kernels = "\n".join(sources).replace(f'#include "{made.manifest.name}_internal.h"\n', "")
-    head = (
-        f'#include "target_arch/runtime.h"\n#include "__fc_builtin.h"\nvolatile long long any;\n{_GREATEST}'
-    )
+    head = f'#include "target_arch/runtime.h"\n#include "__fc_builtin.h"\nvolatile long long any;\n{GREATEST}'
     body = "\n".join(lines)
-    return f"{head}{kernels}\nint main(void)\n{{\n{body}\n    return 0;\n}}\n"
+    return f"{head}{with_bands(kernels)}\nint main(void)\n{{\n{body}\n    return 0;\n}}\n"
 
 
 @frozen
@@ -95,25 +85,16 @@ def _call(
     yield "    {"
     for number, (operand, parameter) in enumerate(zip(call.operands, function.parameters, strict=True)):
         yield from _operand(f"p{number}", operand, parameter, tensors.get(operand.of), sizes[operand.of])
+    if function.name.startswith("quantize_"):
+        yield numbers("p0", call.operands[0].touched(sizes[call.operands[0].of]).bytes // 4)
     names = ", ".join(f"p{number}" for number in range(len(call.operands)))
     called = f"{function.name}({names});"
     first = tensors.get(call.operands[0].of)
     if first is not None and first.dtype == "int8" and function.name.startswith("softmax_"):
-        yield from _greatest(first.shape[-1], first.bytes // first.shape[-1], called)
+        yield from greatest_in_each_place(first.shape[-1], first.bytes // first.shape[-1], called)
     else:
         yield f"    {called}"
     yield "    }"
-
-
-def _greatest(count: int, rows: int, called: str) -> Iterator[str]:
-    """Calls of a softmax, which looks its table up at the greatest value of a row less each of them. Eva does
-    not see that this is not below 0, unless it knows which one is the greatest: each place and value, of all
-    rows at once, as a row's results depend on that row alone. One after the other and not in loops, of which
-    Eva would keep all turns until the last.
-    """
-    for greatest in range(-128, 128):
-        for at in range(count):
-            yield f"    greatest_at(p0, {rows}, {count}, {greatest}, {at}); {called}"
 
 
 def _operand(name: str, operand: Operand, parameter: str, tensor: Tensor | None, size: int) -> Iterator[str]:
@@ -128,11 +109,10 @@ def _operand(name: str, operand: Operand, parameter: str, tensor: Tensor | None,
     yield f"    {'static ' if operand.access.reads else ''}{kind} {name}[{count}];"
     if not operand.access.reads:
         return
-    if kind in ("int8_t", "uint8_t"):
-        yield f"    Frama_C_make_unknown((char *){name}, {count}u);"
+    if kind in ("int8_t", "uint8_t", "float"):
+        yield f"    Frama_C_make_unknown((char *){name}, {count * each.itemsize}u);"
     else:  # static, so that Eva knows each element to be there where it joins turns
-        value = _FLOAT if kind == "float" else f"({kind})any"
-        yield f"    for (int k = 0; k < {count}; ++k) {{ {name}[k] = {value}; }}"
+        yield f"    for (int k = 0; k < {count}; ++k) {{ {name}[k] = ({kind})any; }}"
 
 
 def compiled(code: str, dtype: str, folder: Path) -> CompiledModel | None:

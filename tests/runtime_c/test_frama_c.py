@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
+from conformance.frama_c.cases import with_bands
 from conformance.frama_c.kernels import _call, calls, compiled, executed, harness
 from conformance.frama_c.models import CLEAN, analysed_call
 from conformance.frama_c.units import Outcome, Unit, _of_execution, _of_proofs, analysed, units
@@ -119,6 +120,28 @@ def test_a_kernel_has_no_alarm_and_one_of_a_row_too_many_has(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("code", "dtype", "right", "wrong"),
+    [
+        ("QUANTIZE", "float32", "value < 127.0f ? value : 127.0f", "value < 128.0f ? value : 128.0f"),
+        ("QUANTIZE", "float32", "(value_2 > -128.0f ? value_2 : -128.0f)", "value_2"),
+        ("L2_NORMALIZATION", "int8", ">> (pairs * 2 + 1)", ">> pairs"),
+    ],
+)
+def test_a_number_that_may_not_fit_is_an_alarm(
+    code: str, dtype: str, right: str, wrong: str, tmp_path: Path, needs_tool: Callable[[str], str]
+) -> None:
+    needs_tool("frama-c")
+    made = compiled(code, dtype, tmp_path)
+    assert made is not None
+    text = harness(made)
+    found = executed(code, text, tmp_path)
+    assert (found.left, found.proved) == ((), found.total)
+    assert text.count(right) == 1
+    assert executed(code, text.replace(right, wrong), tmp_path).left != ()
+
+
+@pytest.mark.slow
 def test_a_call_of_a_model_has_no_alarm_and_one_with_a_shorter_result_has(
     tmp_path: Path, needs_tool: Callable[[str], str]
 ) -> None:
@@ -132,6 +155,25 @@ def test_a_call_of_a_model_has_no_alarm_and_one_with_a_shorter_result_has(
     said = analysed_call(made, evolve(call, lines=shorter)).splitlines()
     assert said[0].endswith(" alarms")
     assert any("out of bounds write" in line for line in said)
+
+
+def test_bands_of_a_sum_of_squares_are_each_of_its_values() -> None:
+    summed = (
+        "            total = total + ((int32_t)x0[row * 6 + k] + 20) * ((int32_t)x0[row * 6 + k] + 20);\n"
+    )
+    pairs = "        const int64_t pairs = (int64_t)(8 <= total) + (int64_t)(32 <= total);\n"
+    given = "x0[row * 6 + k]"
+    assert with_bands(summed + pairs).splitlines() == [
+        "/*@ slevel 1000; */",
+        f"/*@ assert {given} < -20 || {given} >= -20; */",
+        summed.rstrip(),
+        "/*@ slevel merge; */",
+        ";",
+        "/*@ slevel 1000; */",
+        "/*@ assert total < 8 || 8 <= total < 32 || 32 <= total; */",
+        pairs.rstrip(),
+    ]
+    assert with_bands("    int32_t total = 0;\n") == "    int32_t total = 0;\n"
 
 
 @pytest.mark.parametrize(("rows", "count"), [(1, 6), (2, 3)])
