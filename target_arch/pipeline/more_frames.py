@@ -94,7 +94,7 @@ def _better(best: Lowered, lower: Callable[[], Lowered]) -> Lowered:
 
 def _sliced(whole: Lowered, graphs: DividedGraphs) -> Iterator[PartitionGraph]:
     setting = graphs.setting
-    able = divisible(whole.graph, setting.alignments, setting.soc)
+    able = divisible(whole.graph, setting.part_alignments, setting.soc)
     for parts in PARTS:
         division = host_pieces(able, setting.soc.host.name, _frames(whole).bound / parts)
         graph = graphs.graph(division) if division else None

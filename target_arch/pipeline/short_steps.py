@@ -29,7 +29,7 @@ def with_short_steps(lowered: Lowered, graphs: DividedGraphs, lower: LowerGraph,
     fit.
     """
     setting, best = graphs.setting, lowered
-    able = divisible(graphs.base, setting.alignments, setting.soc)
+    able = divisible(graphs.base, setting.part_alignments, setting.soc)
     for _ in range(_ROUNDS):
         division = _finer(best, steps_over(limit, setting, best), able, limit)
         graph = None if division is None else graphs.graph(division)

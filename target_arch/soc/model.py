@@ -6,7 +6,7 @@ rules (`rules/`) check relations between several of them, and anyone may build t
 the chip and nothing about a model. Units are SI: bytes, bytes per second, seconds, hertz.
 """
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Mapping
 from functools import cached_property
 from typing import Annotated, Protocol, TypeVar
 
@@ -451,6 +451,14 @@ class SoC:
         """
         return self._own_lines[memory]
 
+    def is_of_cores(self, memory: str) -> bool:
+        """Whether the host and coherent cores compute in the memory, and nothing else does: functions in C,
+        which take a tensor from any of its elements on.
+        """
+        described = self.memory(memory)
+        coherent = _coherent(self.archs)
+        return described.base is not None and bool(described.observers) and coherent >= {*described.observers}
+
     @cached_property
     def _memories(self) -> dict[str, Memory]:
         return {memory.name: memory for memory in self.memories}
@@ -464,7 +472,7 @@ class SoC:
         with_duties = {
             end for path in self.copies if path.cache != CacheDuty.NONE for end in (path.source, path.target)
         }
-        coherent = {arch.name for arch in self.archs if arch.cores and arch.cores.coherent}
+        coherent = _coherent(self.archs)
         return {
             memory.name: _own_line(memory, memory.name in with_duties, coherent) for memory in self.memories
         }
@@ -483,6 +491,11 @@ class SoC:
             memory=tuple(own[name] for name in arch.memory),
             buffers={buffer: own[name] for buffer, name in arch.buffers.items()},
         )
+
+
+def _coherent(archs: Iterable[TargetArch]) -> frozenset[str]:
+    """The target_archs whose instances are cores with coherent caches."""
+    return frozenset(arch.name for arch in archs if arch.cores and arch.cores.coherent)
 
 
 def _own_line(memory: Memory, duties: bool, coherent: Container[str]) -> int:

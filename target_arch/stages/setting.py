@@ -16,7 +16,7 @@ from target_arch.plan.resident import Resident
 from target_arch.soc.costs import NOTHING_MEASURED, Costs
 from target_arch.soc.model import Instance, MemoryMode, SoC
 from target_arch.stages.memory.planner import BEST, Planner
-from target_arch.stages.paths.alignment import least_alignment
+from target_arch.stages.paths.alignment import least_alignment, part_alignment
 from target_arch.stages.paths.reach import resting
 from target_arch.stages.paths.routes import Routes
 
@@ -125,6 +125,11 @@ class Setting:
     def alignments(self) -> Mapping[str, int]:
         """The least alignment of buffers, by memory."""
         return {memory.name: least_alignment(self.soc, memory.name) for memory in self.soc.memories}
+
+    @cached_property
+    def part_alignments(self) -> Mapping[str, int]:
+        """The least alignment of tensors inside the buffers of others, by memory."""
+        return {memory.name: part_alignment(self.soc, memory.name) for memory in self.soc.memories}
 
     def is_function(self, instance: str) -> bool:
         """True where the kernels of an instance are functions that touch tensors by themselves: C, LLVM."""

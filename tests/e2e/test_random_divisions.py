@@ -32,7 +32,7 @@ class RandomDivision:
         self, undivided: Lowered, graphs: DividedGraphs, lower: LowerGraph, *, exact: bool
     ) -> Lowered:
         assert not exact
-        able = divisible(undivided.graph, graphs.setting.alignments, graphs.setting.soc)
+        able = divisible(undivided.graph, graphs.setting.part_alignments, graphs.setting.soc)
         for _ in range(3):
             graph = graphs.graph(self._division(able))
             if graph is not None and graph.model.slices:

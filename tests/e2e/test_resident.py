@@ -145,7 +145,7 @@ def faults(made: CompiledModel, change: Callable[[list[Step]], None]) -> set[str
     order = evolve(made.steps, steps=tuple(steps))
     try:
         check(made.request.soc, order, made.plan)
-        check_meaning(made.graph, made.kernels, order, made.plan)
+        check_meaning(made.request.soc, made.graph, made.kernels, order, made.plan)
     except CheckError as error:
         return {diagnostic.rule for diagnostic in error.diagnostics}
     return set()

@@ -72,7 +72,7 @@ class RightModels:
             for run in changed.runs:
                 model, known = run.graph.model, sizes(run.graph, run.kernels)
                 check(changed.soc, run.steps, run.plan, known, parts(model), model.states)
-                check_meaning(run.graph, run.kernels, run.steps, run.plan)
+                check_meaning(changed.soc, run.graph, run.kernels, run.steps, run.plan)
             check_models(changed.soc, changed.pools, changed.plans)
             if self.tasks is not None:
                 check_jobs(changed.soc, changed.pools, changed.plans, self.tasks)

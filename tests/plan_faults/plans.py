@@ -54,7 +54,7 @@ class RightPlan:
         known = sizes(self.lowered.graph, self.lowered.kernels)
         try:
             check(self.soc, changed.steps, changed.plan, known, parts(model), model.states)
-            check_meaning(changed.graph, changed.kernels, changed.steps, changed.plan)
+            check_meaning(self.soc, changed.graph, changed.kernels, changed.steps, changed.plan)
         except CheckError:
             return False
         return True

@@ -88,3 +88,13 @@ def test_what_is_wrong_is_said_once(cores: str, said: str) -> None:
     with pytest.raises(DiagnosticError) as caught:
         parse_soc(dual(cores), "dual.toml")
     assert str(caught.value) == said
+
+
+def test_memories_of_coherent_cores_alone_have_tensors_at_any_element() -> None:
+    soc = parse_soc(dual(), "dual.toml")
+    assert [soc.is_of_cores(memory.name) for memory in soc.memories] == [True, True]
+    assert not parse_soc(dual(CORES.replace("coherent = true", "coherent = false")), "dual.toml").is_of_cores(
+        "sram"
+    )
+    alone = CORES.replace('"code", "sram"', '"sram"')
+    assert not parse_soc(dual(alone), "dual.toml").is_of_cores("code"), "no core shares it"

@@ -51,7 +51,7 @@ def check_frames(
     if faults:
         raise CheckError(tuple(dict.fromkeys(faults)))
     for frame in range(pipeline.rounds):
-        check_meaning(graph, kernels, *_one_frame(soc, pipeline, full, frame, run[0]))
+        check_meaning(soc, graph, kernels, *_one_frame(soc, pipeline, full, frame, run[0]))
 
 
 def _malformed(pipeline: FramePipeline) -> Iterator[Fault]:

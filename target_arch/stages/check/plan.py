@@ -65,7 +65,7 @@ def _faults(
     replay = _Replay(soc, order, plan)
     yield from at("memory plan", at_rest.offsets(soc, order, plan))
     yield from at("memory plan", at_rest.sizes(order.buffers, sizes))
-    yield from at("memory plan", replay.holders.resting(plan, sizes, parts))
+    yield from at("memory plan", replay.holders.resting(soc, plan, sizes, parts))
     yield from at("memory plan", at_rest.ends(order))
     yield from at("memory plan", at_rest.owners(soc, order))
     yield from at("memory plan", at_rest.unseen(soc, order))

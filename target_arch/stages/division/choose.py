@@ -29,7 +29,7 @@ def divided_where_faster(
     """
     if undivided.execution is None:
         return undivided
-    able = divisible(undivided.graph, graphs.setting.alignments, graphs.setting.soc)
+    able = divisible(undivided.graph, graphs.setting.part_alignments, graphs.setting.soc)
     trials = DivisionTrials(graphs, able, lower)
     first = best = Tried(division={}, lowered=undivided)
     found, proof = _searched(graphs, able, exact=exact)

@@ -12,7 +12,7 @@ def share_choices(
 ) -> Iterator[ShareChoice]:
     """The choices of these operators, those that may not be divided left out."""
     setting = graphs.setting
-    able = divisible(graphs.base, setting.alignments, setting.soc)
+    able = divisible(graphs.base, setting.part_alignments, setting.soc)
     for id in (id for id in operators if id in able):
         chosen = division.get(id)
         others = (cut for cut in (None, *cuts(able[id], setting.soc)) if cut != chosen)

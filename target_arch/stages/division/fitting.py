@@ -69,7 +69,7 @@ def _with_room(graphs: DividedGraphs, part: int) -> dict[str, Divisible]:
     many parts of it; without the instances that have none for any slice.
     """
     model, setting, found = graphs.base.model, graphs.setting, {}
-    for id, each in divisible(graphs.base, setting.alignments, setting.soc).items():
+    for id, each in divisible(graphs.base, setting.part_alignments, setting.soc).items():
         limits = {
             name: most_places(each.operator, model, setting.soc.instance(name), setting, each.unit, part)
             for name in each.seconds

@@ -136,7 +136,7 @@ def _climbed(
         if passed.settled is not None:
             settled, known = passed.settled, sizes(graph, passed.kernels)
             check(soc, settled.steps, settled.plan, known, parts(graph.model), graph.model.states)
-            check_meaning(graph, passed.kernels, settled.steps, settled.plan, judged)
+            check_meaning(soc, graph, passed.kernels, settled.steps, settled.plan, judged)
             check_stripes(graph, passed.kernels)
             return _lowered(graph, slots, passed, settled, tuple(ladder.attempts))
         ladder.climb(graph.model, passed.refused)

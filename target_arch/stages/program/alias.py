@@ -7,7 +7,7 @@ valid as long as they are read. A copy is elided where this is safe:
 - Both ends are in the same memory, and one of them is a whole buffer. This buffer disappears. It is neither
   input nor output of the model, nor a constant, nor local to a kernel.
 - The source is complete before the copy, and nothing but the copy writes the target.
-- The slice begins and ends at multiples of the alignment that the buffer had, or ends with the other.
+- The slice begins and ends at multiples of the alignment of parts in its memory, or ends with the other.
 - The next value of a state is written where the state is: only after the last item that reads the state, or
   by that item, where it writes each element after it has read the same element of the state.
 
@@ -20,6 +20,7 @@ Tests: `tests/stages/program/test_alias.py`.
 from collections.abc import Collection, Iterable, Mapping
 from functools import reduce
 from math import lcm
+from types import MappingProxyType
 
 import numpy as np
 from attrs import evolve, frozen
@@ -42,13 +43,22 @@ _MOVABLE = (
     BufferKind.NEXT,
 )
 _INNER = BufferKind.ACTIVATION
+_AS_ALIGNED: Mapping[str, int] = MappingProxyType({})
+"""Parts are as aligned as buffers in every memory."""
 _Access = tuple[int, Slice, bool]
 """An item, the bytes of a buffer that it touches, and whether it writes them."""
 
 
-def elide_copies(program: Program, *, slices: bool, held: Collection[str] = ()) -> Program:
+def elide_copies(
+    program: Program,
+    *,
+    slices: bool,
+    held: Collection[str] = (),
+    alignments: Mapping[str, int] = _AS_ALIGNED,
+) -> Program:
     """The program without unnecessary copies. With `slices`, buffers may be parts of larger ones too, but not
-    in the `held` memories.
+    in the `held` memories. `alignments` are those of parts, by memory, where not every part is as aligned as
+    a buffer of its own.
     """
     copies = _copies(program)
     if copies:
@@ -57,7 +67,7 @@ def elide_copies(program: Program, *, slices: bool, held: Collection[str] = ()) 
     if not slices or not copies:
         return program
     # Again from its start: elided copies are no moments at which bytes are live.
-    eliding = _Eliding(program)
+    eliding = _Eliding(program, alignments)
     eliding.try_slices(copies, frozenset(held))
     return eliding.program()
 
@@ -94,8 +104,9 @@ class _Move:
 
 
 class _Eliding:
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, alignments: Mapping[str, int] = _AS_ALIGNED) -> None:
         self._program = program
+        self._alignments = alignments
         self._slots = dict(program.buffers)
         self._lives = dict(program.liveness.lives)
         self._places: dict[str, tuple[str, int]] = {}
@@ -220,8 +231,8 @@ class _Eliding:
         inner, outer = self._slots[move.inner], self._slots[move.outer]
         if inner.kind != _INNER or part.bytes != inner.bytes:
             return False
-        end = move.offset + inner.bytes
-        return move.offset % inner.alignment == 0 and (end % inner.alignment == 0 or end == outer.bytes)
+        end, unit = move.offset + inner.bytes, self._alignments.get(inner.memory, inner.alignment)
+        return move.offset % unit == 0 and (end % unit == 0 or end == outer.bytes)
 
     def _merge(self, move: _Move) -> None:
         inner, outer = self._slots[move.inner], self._slots[move.outer]

@@ -9,11 +9,10 @@ from target_arch.plan.partitions import Candidate, Choice, PartitionGraph
 from target_arch.stages.errors import StepError
 from target_arch.stages.garbage_collector import gc_paused
 from target_arch.stages.placement.grouping import Grouping
-from target_arch.stages.program.alias import elide_copies
 from target_arch.stages.program.homes import choose_homes
 from target_arch.stages.program.joining.join import join
 from target_arch.stages.program.partial import PartialLowering
-from target_arch.stages.steps.fit import scarce
+from target_arch.stages.steps.fit import scarce, with_slices
 from target_arch.stages.steps.overlap import fastest
 from target_arch.stages.steps.simulation.times import Times
 
@@ -26,7 +25,7 @@ def expected_run(work: PartialLowering) -> Execution:
     may still not fit. Raises StepError where no copy path leads to a memory in which a tensor is needed.
     """
     homes = choose_homes(work, scarce(work))
-    program = elide_copies(join(work, homes, timed=True), slices=True, held=scarce(work))
+    program = with_slices(work, join(work, homes, timed=True))
     return fastest(work, program, homes, Times(work))
 
 

@@ -115,13 +115,19 @@ def _first(remedies: Sequence[Remedy[Assumptions | Fitted]], overflow: Overflow)
     raise _blaming(work, steps, refusal.at(describe(steps, refusal.step)))
 
 
+def with_slices(work: PartialLowering, joined: Program) -> Program:
+    """The program without unnecessary copies, with tensors in slices of others."""
+    setting = work.setting
+    return elide_copies(joined, slices=True, held=scarce(work), alignments=setting.part_alignments)
+
+
 def _planned(work: PartialLowering, assumed: Assumptions, times: Times) -> Fitted | Overflow:
     """The lower of two plans, with tensors in slices of others and without, of a divided model the former if
     it fits: copies would come between its slices. If neither fits, the refusal of the latter.
     """
     homes = assumed.homes(work)
     joined = join(work, homes)
-    programs = [elide_copies(joined, slices=True, held=scarce(work)), elide_copies(joined, slices=False)]
+    programs = [with_slices(work, joined), elide_copies(joined, slices=False)]
     if len(programs[0].buffers) == len(programs[1].buffers):
         del programs[0]
     found: list[Fitted] = []

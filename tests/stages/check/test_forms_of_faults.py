@@ -31,7 +31,7 @@ def said(right: RightPlan, changed: Lowered) -> list[str]:
     except CheckError as error:
         found += str(error).split("\n\n")
     try:
-        check_meaning(changed.graph, changed.kernels, changed.steps, changed.plan)
+        check_meaning(right.soc, changed.graph, changed.kernels, changed.steps, changed.plan)
     except CheckError as error:
         found += str(error).split("\n\n")
     except ValueError:

@@ -28,7 +28,7 @@ def test_no_division_is_shorter(monkeypatch: pytest.MonkeyPatch) -> None:
     graphs = DividedGraphs(
         base=compile_model(request).graph, setting=ready.setting, backends=ready.backends, rules=Rules()
     )
-    able = divisible(graphs.base, ready.setting.alignments, request.soc)
+    able = divisible(graphs.base, ready.setting.part_alignments, request.soc)
     worth = sorted(able.values(), key=lambda each: -each.seconds[each.instance])[:2]
     ways = [(None, *cuts(each, request.soc)) for each in worth]
     divisions = [{cut.operator: cut for cut in chosen if cut is not None} for chosen in product(*ways)]

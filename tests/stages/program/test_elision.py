@@ -670,3 +670,21 @@ def test_a_whole_ends_where_its_last_part_does(most: int, gone: set[str]) -> Non
     late = call(r("c"), w("d")), call(r("x"), r("d"), w("p")), call(r("p"), w("q"))
     program = of(call(r("x"), w("a")), *join("a", "b", "c"), *late, call(r("a"), r("q"), w("y")), most=most)
     assert program.buffers.keys() - elide_copies(program, slices=True).buffers == gone
+
+
+def test_parts_are_as_aligned_as_their_memory_asks() -> None:
+    program = made_by_hand(
+        {"x": 4, "a": 3, "b": 3, "c": 6, "y": 4},
+        call(r("x"), w("a")),
+        call(r("x"), w("b")),
+        copy(r("a"), w("c", bytes=3)),
+        copy(r("b"), w("c", offset=3, bytes=3)),
+        call(r("c"), w("y")),
+    )
+    aligned = {name: evolve(slot, alignment=4) for name, slot in program.buffers.items()}
+    program = evolve(program, buffers=aligned)
+    assert elide_copies(program, slices=True) == program
+    assert elide_copies(program, slices=True, alignments={"n": 1}) == program
+    after = elide_copies(program, slices=True, alignments={"m": 1})
+    assert [(alias.tensor, alias.offset) for alias in after.buffers["c"].aliases] == [("a", 0), ("b", 3)]
+    assert executed(after, manners(program)) == executed(program)

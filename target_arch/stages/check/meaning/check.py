@@ -10,6 +10,7 @@ from target_arch.plan.memory import MemoryPlan
 from target_arch.plan.model import Model
 from target_arch.plan.partitions import PartitionGraph
 from target_arch.plan.steps import Copy, Dispatch, Fill, StepOrder
+from target_arch.soc.model import SoC
 from target_arch.stages.check.meaning.division import division_faults
 from target_arch.stages.check.meaning.ends import ends_faults
 from target_arch.stages.check.meaning.kernels import Meaning
@@ -37,6 +38,7 @@ Judged = MutableMapping[object, RightKernels]
 
 @gc_paused()
 def check_meaning(
+    soc: SoC,
     graph: PartitionGraph,
     kernels: Mapping[str, Kernel],
     steps: StepOrder,
@@ -49,7 +51,7 @@ def check_meaning(
     Kernels that were `judged` before are not judged again; those found right are added.
     """
     meaning = _right(graph, kernels, {} if judged is None else judged).meaning
-    faults = _first(steps, StepReplay(steps, plan, meaning))
+    faults = _first(steps, StepReplay(soc, steps, plan, meaning))
     if faults:
         raise CheckError(faults)
 

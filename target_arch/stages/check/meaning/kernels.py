@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from attrs import frozen
 
 from target_arch.plan.kernels import TENSOR_ALIGNMENT, Call, Kernel, LocalBuffer, Move, Operand, Slice
-from target_arch.plan.model import Model, Tensor
+from target_arch.plan.model import DTYPE_BYTES, Model, Tensor
 from target_arch.plan.partitions import PartitionGraph
 from target_arch.stages.check.meaning.numbers import ByteNumbers, Content, Runs, count_of, one_run
 
@@ -15,12 +15,14 @@ from target_arch.stages.check.meaning.numbers import ByteNumbers, Content, Runs,
 @frozen(kw_only=True, eq=False)
 class MeantOperand:
     """An operand of a call: the bytes that the kernel names, the alignment of the tensor or local buffer that
-    they are in, the numbers that it reads there, and those that it writes; None where it does not.
+    they are in, and the one that it has at least where cores compute, the numbers that it reads there, and
+    those that it writes; None where it does not.
     """
 
     operand: Operand
     part: Slice
     alignment: int
+    least: int
     read: Runs | None
     written: Runs | None
 
@@ -148,8 +150,11 @@ class Meaning:
                     self._name(operand.of, written)
             held = buffers.get(operand.of)
             alignment = TENSOR_ALIGNMENT if held is None else held.alignment
+            least = DTYPE_BYTES[self._tensors[operand.of].dtype] if held is None else held.alignment
             meant.append(
-                MeantOperand(operand=operand, part=part, alignment=alignment, read=runs, written=written)
+                MeantOperand(
+                    operand=operand, part=part, alignment=alignment, least=least, read=runs, written=written
+                )
             )
         return MeantCall(call=call, operands=tuple(meant))
 

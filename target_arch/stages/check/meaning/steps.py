@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from target_arch.plan.kernels import Operand
 from target_arch.plan.memory import Arena, BufferKind, MemoryPlan
 from target_arch.plan.steps import Copy, Dispatch, Fill, StepOrder
+from target_arch.soc.model import SoC
 from target_arch.stages.check.meaning.kernels import Meaning, MeantCall, MeantOperand
 from target_arch.stages.check.meaning.numbers import Content, Runs, same
 from target_arch.stages.check.rules.faults import Fault
@@ -18,8 +19,8 @@ from target_arch.stages.check.rules.faults import Fault
 class StepReplay:
     """A run of the steps, compared with the meaning of the kernels."""
 
-    def __init__(self, order: StepOrder, plan: MemoryPlan, meaning: Meaning) -> None:
-        self._order, self._meaning = order, meaning
+    def __init__(self, soc: SoC, order: StepOrder, plan: MemoryPlan, meaning: Meaning) -> None:
+        self._soc, self._order, self._meaning = soc, order, meaning
         self._numbers = meaning.numbers.continued()
         self._places = plan.offsets
         self._arenas: dict[Arena, int] = {}
@@ -139,9 +140,11 @@ class StepReplay:
             found = self._contents[operand.of].read(part)
             if not same(found, wanted.read):
                 yield "wrong-operand", f"{said}, holds {self._told(found)}, not {self._told(wanted.read)}"
+        buffer = self._buffers[operand.of]
+        alignment = wanted.least if self._soc.is_of_cores(buffer.memory) else wanted.alignment
         start = self._places[operand.of] + part.offset - wanted.part.offset
-        if start % wanted.alignment or self._arenas[self._buffers[operand.of].arena] % wanted.alignment:
-            yield "misaligned", f"{said}, is not aligned to {wanted.alignment} B"
+        if start % alignment or self._arenas[buffer.arena] % alignment:
+            yield "misaligned", f"{said}, is not aligned to {alignment} B"
 
     def _copied(self, step: Dispatch, meant: MeantCall) -> Iterator[Fault]:
         """A plain copy moves whatever is there, as many bytes as its function was made for."""

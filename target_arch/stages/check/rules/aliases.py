@@ -16,6 +16,7 @@ from target_arch.plan.model import DTYPE_BYTES, Model, Operator
 from target_arch.plan.operators.facts import Aliasing
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.plan.steps import Copy, Dispatch
+from target_arch.soc.model import SoC
 
 CALLER, LEND, RESET = "caller", "lend", "reset"
 """Partition and operators of the steps by which the caller lends memory, or gives states their initial
@@ -73,7 +74,7 @@ class Holders:
         self._writers: dict[tuple[str, str], int] = {}
 
     def resting(
-        self, plan: MemoryPlan, sizes: Mapping[str, int], parts: Iterable[EqualBytes]
+        self, soc: SoC, plan: MemoryPlan, sizes: Mapping[str, int], parts: Iterable[EqualBytes]
     ) -> Iterator[tuple[str, str]]:
         """Rule and message for every tensor that cannot be where its buffer says so."""
         facts: dict[str, list[EqualBytes]] = {}
@@ -81,7 +82,8 @@ class Holders:
             for name in (part.tensor, part.whole):
                 facts.setdefault(name, []).append(part)
         for buffer in self._holders.values():
-            yield from _faults(buffer, plan.offsets.get(buffer.name, 0), facts, sizes)
+            place = plan.offsets.get(buffer.name, 0)
+            yield from _faults(buffer, place, soc.is_of_cores(buffer.memory), facts, sizes)
 
     def write(self, part: Slice, step: Copy | Dispatch) -> str | None:
         """A step writes the slice; the operator or partition whose bytes it writes over, None for its own."""
@@ -104,8 +106,13 @@ class Holders:
 
 
 def _faults(
-    buffer: Buffer, place: int, facts: Mapping[str, list[EqualBytes]], sizes: Mapping[str, int]
+    buffer: Buffer,
+    place: int,
+    anywhere: bool,
+    facts: Mapping[str, list[EqualBytes]],
+    sizes: Mapping[str, int],
 ) -> Iterator[tuple[str, str]]:
+    """Faults of one buffer; its tensors may begin `anywhere`, or as aligned as it is."""
     known = _known(buffer, facts)
     for held in buffer.aliases:
         said = f"tensor `{held.tensor}` at {held.offset} of buffer `{buffer.name}`"
@@ -113,7 +120,7 @@ def _faults(
             yield "out-of-bounds", f"{said} ends outside it"
         elif held.bytes != sizes.get(held.tensor, held.bytes):
             yield "wrong-size", f"{said} has {held.bytes:,} B for {sizes[held.tensor]:,} B"
-        elif (place + held.offset) % buffer.alignment:
+        elif not anywhere and (place + held.offset) % buffer.alignment:
             yield "misaligned", f"{said} is not aligned to {buffer.alignment} B"
         elif (held.tensor, held.offset) not in known:
             yield "wrong-content", f"{said}: the model does not say that these bytes are equal"

@@ -8,7 +8,11 @@ from attrs import evolve
 from target_arch.plan.kernels import Call, Kernel, Move, Operand, Slice
 from target_arch.plan.lowered import Lowered
 from target_arch.plan.memory import BufferKind
+from target_arch.plan.model import DTYPE_BYTES
 from target_arch.plan.steps import Copy, Dispatch, Fill
+from target_arch.soc.model import SoC
+from target_arch.stages.check.meaning.check import check_meaning
+from target_arch.stages.errors import CheckError
 from tests.stages import chips
 from tests.stages.check.meaning.two import ALONE, EDGE, buffer, call, copy, kernel, operands, said
 from tests.stages.lowering.test_ladder import lowered
@@ -438,3 +442,25 @@ def test_what_is_said() -> None:
     assert said(evolve(ALONE, plan=moved)) == [
         "step 1 (dispatch b on host): error: operand 0, `q@sram[0:+512]`, is not aligned to 16 B [misaligned]"
     ]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "offset", "wrong"), [("int8", 1, ""), ("float32", 4, ""), ("float32", 2, "4 B")]
+)
+def test_where_cores_compute_a_tensor_begins_at_any_element(dtype: str, offset: int, wrong: str) -> None:
+    tensor, graph = ALONE.graph.model.tensors["b"], ALONE.graph
+    elements = evolve(tensor, dtype=dtype, shape=(tensor.bytes // DTYPE_BYTES[dtype],))
+    model = evolve(graph.model, tensors={**graph.model.tensors, "b": elements})
+    (name,) = (each.name for each in ALONE.steps.buffers if each.tensor == "b")
+    plan = evolve(ALONE.plan, offsets={**ALONE.plan.offsets, name: ALONE.plan.offsets[name] + offset})
+
+    def rules(soc: SoC) -> str:
+        try:
+            check_meaning(soc, evolve(graph, model=model), ALONE.kernels, ALONE.steps, plan)
+        except CheckError as error:
+            return str(error)
+        return ""
+
+    assert "is not aligned to 16 B [misaligned]" in rules(chips.ALONE)
+    found = rules(chips.cores())
+    assert (f"is not aligned to {wrong} [misaligned]" in found) if wrong else not found

@@ -42,7 +42,7 @@ ALONE, EDGE = lowered(two(), chips.ALONE), lowered(two(), chips.EDGE)
 def said(result: Lowered) -> list[str]:
     """The faults, each with its place."""
     try:
-        check_meaning(result.graph, result.kernels, result.steps, result.plan, JUDGED)
+        check_meaning(chips.EDGE, result.graph, result.kernels, result.steps, result.plan, JUDGED)
     except CheckError as error:
         return str(error).split("\n\n")
     return []

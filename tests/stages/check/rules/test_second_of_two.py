@@ -8,7 +8,7 @@ from attrs import evolve
 from target_arch.plan.memory import Alias
 from target_arch.plan.model import State
 from target_arch.plan.steps import StateBuffers
-from target_arch.soc.model import CopyPath
+from target_arch.soc.model import CopyPath, Cores
 from target_arch.stages.check.rules.aliases import EqualBytes, parts
 from tests.stages import chips
 from tests.stages.check.rules.test_caller import lent, made
@@ -327,3 +327,16 @@ def test_a_slice_from_its_end_to_its_start_is_no_run_of_bytes() -> None:
     for begin, step, found in ((2, 1, 1), (4, -1, 0), (0, 2, 0)):
         cut = evolve(model.operators[0], attributes={"begin": (begin,), "end": (0,), "step": (step,)})
         assert len(parts(evolve(model, operators=(cut,)))) == found
+
+
+@pytest.mark.parametrize(("coherent", "rules"), [(True, []), (False, ["misaligned"])])
+def test_where_coherent_cores_compute_tensors_of_others_begin_anywhere(
+    coherent: bool, rules: list[str]
+) -> None:
+    soc = chips.cores()
+    cores = evolve(soc.arch("worker"), cores=Cores(stack=1024, coherent=coherent))
+    archs = tuple(cores if arch.name == "worker" else arch for arch in soc.archs)
+    inside = (Alias(tensor="a", offset=3, bytes=3),)
+    whole = held("b", 0, 6, tensor="b", memory="sram", alignment=2, aliases=inside)
+    said = [EqualBytes(tensor="a", whole="b", offset=3)]
+    assert case([whole], parts=said, soc=evolve(soc, archs=archs))() == rules
