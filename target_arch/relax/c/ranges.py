@@ -7,6 +7,7 @@ Tests: `tests/relax/c/test_c_printer.py`.
 """
 
 import math
+import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -21,6 +22,8 @@ _MONOTONE: Mapping[str, Callable[[float], int]] = {
     "nearbyint": round,
     "trunc": math.trunc,
 }
+_ROUNDED, _GREATEST = 2.0**-22, 2.0**127
+"""How much an operation, and the conversion of its operands, moves a float32 at most; what stays finite."""
 
 
 @frozen
@@ -55,16 +58,20 @@ def _is_data(expr: Any) -> bool:
 
 
 def _range(expr: Any) -> Range:
-    if isinstance(expr, tirx.FloatImm):
-        value = float(expr.value)
-        return Range() if math.isnan(value) else Range(value, value, strange=False)
-    if isinstance(expr, tirx.Min | tirx.Max):
-        return _extremum(_range(expr.a), _range(expr.b), greatest=isinstance(expr, tirx.Max))
-    if isinstance(expr, tirx.Select):
-        return _range(expr.true_value).joined(_range(expr.false_value))
-    if isinstance(expr, ir.Call):
-        return _of_call(str(getattr(expr.op, "name", "")).rpartition(".")[2], list(expr.args))
-    return Range()
+    found = _RANGES.get(type(expr))
+    return Range() if found is None else found(expr)
+
+
+def _of_constant(expr: Any) -> Range:
+    value = float(expr.value)
+    return Range() if math.isnan(value) else Range(value, value, strange=False)
+
+
+def _of_conversion(expr: Any) -> Range:
+    dtype = str(expr.value.ty.dtype)
+    if "int" not in dtype:
+        return Range()
+    return Range(float(np.iinfo(dtype).min), float(np.iinfo(dtype).max), strange=False)
 
 
 def _extremum(a: Range, b: Range, *, greatest: bool) -> Range:
@@ -72,6 +79,17 @@ def _extremum(a: Range, b: Range, *, greatest: bool) -> Range:
     either = max if greatest else min
     best = Range(either(a.low, b.low), either(a.high, b.high), b.strange)
     return best.joined(b) if a.strange or b.strange else best
+
+
+def _computed(compute: Callable[[float, float], float], a: Range, b: Range) -> Range:
+    """Return the range of a result, as much wider as floats may be rounded."""
+    ends = (a.low, a.high), (b.low, b.high)
+    if a.strange or b.strange or not all(map(math.isfinite, (*ends[0], *ends[1]))):
+        return Range()
+    corners = [compute(one, other) for one in ends[0] for other in ends[1]]
+    rest = max(map(abs, corners)) * _ROUNDED
+    low, high = min(corners) - rest, max(corners) + rest
+    return Range(low, high, strange=False) if max(-low, high) < _GREATEST else Range()
 
 
 def _of_call(name: str, args: list[Any]) -> Range:
@@ -83,3 +101,16 @@ def _of_call(name: str, args: list[Any]) -> Range:
     if rounded is None or not math.isfinite(found.low) or not math.isfinite(found.high):
         return Range(strange=True)
     return evolve(found, low=float(rounded(found.low)), high=float(rounded(found.high)))
+
+
+_RANGES: Mapping[type, Callable[[Any], Range]] = {
+    tirx.FloatImm: _of_constant,
+    tirx.Cast: _of_conversion,
+    tirx.Add: lambda expr: _computed(operator.add, _range(expr.a), _range(expr.b)),
+    tirx.Sub: lambda expr: _computed(operator.sub, _range(expr.a), _range(expr.b)),
+    tirx.Mul: lambda expr: _computed(operator.mul, _range(expr.a), _range(expr.b)),
+    tirx.Min: lambda expr: _extremum(_range(expr.a), _range(expr.b), greatest=False),
+    tirx.Max: lambda expr: _extremum(_range(expr.a), _range(expr.b), greatest=True),
+    tirx.Select: lambda expr: _range(expr.true_value).joined(_range(expr.false_value)),
+    ir.Call: lambda expr: _of_call(str(getattr(expr.op, "name", "")).rpartition(".")[2], list(expr.args)),
+}

@@ -182,6 +182,16 @@ CLAMPED: list[tuple[str, Callable[[Any], Any], bool]] = [
     ("from below alone", lambda v: tirx.max(v, const(-128, "float32")), False),
     ("too far", lambda v: tirx.max(tirx.min(v, const(128, "float32")), const(0, "float32")), False),
     ("one side", lambda v: tirx.if_then_else(v > 0, const(1, "float32"), v), False),
+    (
+        "product of integers",
+        lambda v: tirx.round((v > 0).astype("int16").astype("float32") * const(0.003, "float32")),
+        True,
+    ),
+    (
+        "too large a product",
+        lambda v: (v > 0).astype("int16").astype("float32") * const(0.004, "float32"),
+        False,
+    ),
     ("both sides", lambda v: tirx.if_then_else(v > 0, const(1, "float32"), const(0, "float32")), True),
 ]
 
