@@ -74,7 +74,9 @@ class ModelOutcome:
     def explain(self, operator: str) -> Shown[Choice]:
         """Why an operator (by id) is where it is and nowhere else. DiagnosticError for an unknown one."""
         whole = self.stages.whole if operator in self.stages.division else None
-        (found,) = explained(whole or self.stages.graph, [operator])
+        frames = self.stages.frames
+        turns = () if frames is None else frames.cores
+        (found,) = explained(whole or self.stages.graph, [operator], turns=turns)
         return found
 
     def text(self, stage: str) -> str:

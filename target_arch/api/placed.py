@@ -15,6 +15,7 @@ from target_arch.plan.division import Divide, Share, ShareChoice, ShareRun
 from target_arch.plan.manifest.model import ExecutionEntry, PlacementEntry
 from target_arch.plan.partitions import Candidate, Choice, Cost, CostItem, Partition, PartitionGraph
 from target_arch.plan.printed import text
+from target_arch.plan.printed.frames import frames_on_cores
 from target_arch.plan.printed.reasoning import changes_to, require_operators
 from target_arch.soc import SoC
 from target_arch.soc.schema.records import to_json
@@ -87,6 +88,10 @@ class ExplainedOperator(TypedDict):
     way: Annotated[str, "how it is computed there; empty where the backend does not say"]
     candidates: Annotated[list[ExplainedCandidate], "every instance of the SoC"]
     division: Annotated[ExplainedDivision | None, "null where shares were not asked for"]
+    turns: Annotated[
+        tuple[str, ...] | None,
+        "equal cores, the instance among them, that compute a whole frame each, in turns; null elsewhere",
+    ]
 
 
 @frozen(kw_only=True, repr=False)
@@ -97,6 +102,8 @@ class Partitioning:
     soc: SoC = field(repr=False)
     shares: tuple[ShareChoice, ...] = field(default=(), repr=False)
     """Of operators that were asked for and may be divided, the run with other shares."""
+    turns: tuple[str, ...] = ()
+    """Equal cores on which frames in flight take turns; `graph` places the operators on the first one."""
 
     @property
     def operators(self) -> tuple[str, ...]:
@@ -110,7 +117,7 @@ class Partitioning:
 
     def explain_all(self, operators: Sequence[str]) -> list[Shown[Choice]]:
         """As `explain`, of several operators; DiagnosticError with every unknown one."""
-        return explained(self.graph, operators, self.shares)
+        return explained(self.graph, operators, self.shares, self.turns)
 
     def to_json(self) -> PlacedParts:
         """The partitions, the estimates of the placement and the simulated run, as in a manifest."""
@@ -139,35 +146,46 @@ def partition(
 ) -> Partitioning:
     """Place the operators of a model; options and errors as those of `compile`. Explanations of the operators
     in `runs_of` also have the run that each other place would give; and with `divide="auto"`, for which all
-    is lowered, the run with other shares.
+    is lowered, the run with other shares. With `frames` on equal cores all is lowered, too, and operators are
+    placed as frames that take turns have them.
     """
     with model_file(model) as file:
         request = requested(file, soc, options)
-        from target_arch.pipeline import explain_model, explain_shares
+        from target_arch.pipeline import explain_model, explain_shares, explain_turns
         from target_arch.pipeline.reuse import Reuse
 
         reuse, divided = Reuse(), request.divide is Divide.AUTO and runs_of
-        graph = explain_model(request, runs_of, reuse)
+        found = explain_turns(request, runs_of, reuse)
+        graph, turns = found or (explain_model(request, runs_of, reuse), ())
         shares = explain_shares(request, runs_of, reuse) if divided else ()
-        return Partitioning(graph=graph, soc=request.soc, shares=shares)
+        return Partitioning(graph=graph, soc=request.soc, shares=shares, turns=turns)
 
 
 def explained(
-    graph: PartitionGraph, operators: Sequence[str], shares: Sequence[ShareChoice] = ()
+    graph: PartitionGraph,
+    operators: Sequence[str],
+    shares: Sequence[ShareChoice] = (),
+    turns: tuple[str, ...] = (),
 ) -> list[Shown[Choice]]:
-    """The choices that were made for operators. DiagnosticError with every one that the model lacks."""
+    """The choices that were made for operators, `turns` are cores on which frames take turns. DiagnosticError
+    with every operator that the model lacks.
+    """
     require_operators(operators, graph.model, "explain")
     divided = {each.operator: each for each in shares}
-    return [_explained(graph, operator, divided.get(operator)) for operator in operators]
+    return [_explained(graph, operator, divided.get(operator), turns) for operator in operators]
 
 
-def _explained(graph: PartitionGraph, operator: str, shares: ShareChoice | None) -> Shown[Choice]:
+def _explained(
+    graph: PartitionGraph, operator: str, shares: ShareChoice | None, turns: tuple[str, ...]
+) -> Shown[Choice]:
     choice = graph.choice(operator)
+    cores = turns if choice.instance in turns else None
+    said = text.explanation(graph, operator) + ("" if shares is None else text.share_choice(shares))
     return Shown(
         title=f"{operator} on {choice.instance}: {choice.reason}",
         value=choice,
-        text=text.explanation(graph, operator) + ("" if shares is None else text.share_choice(shares)),
-        json=partial(_choice, choice, shares),
+        text=said + ("" if cores is None else frames_on_cores(cores)),
+        json=partial(_choice, choice, shares, cores),
     )
 
 
@@ -181,7 +199,7 @@ def _partition(part: Partition, soc: SoC) -> PlacedPartition:
     }
 
 
-def _choice(choice: Choice, shares: ShareChoice | None) -> ExplainedOperator:
+def _choice(choice: Choice, shares: ShareChoice | None, turns: tuple[str, ...] | None) -> ExplainedOperator:
     changes = changes_to(choice)
     return {
         "operator": choice.operator,
@@ -190,6 +208,7 @@ def _choice(choice: Choice, shares: ShareChoice | None) -> ExplainedOperator:
         "way": choice.way,
         "candidates": [_candidate(each, changes.get(each.instance)) for each in choice.candidates],
         "division": None if shares is None else _division(shares),
+        "turns": turns,
     }
 
 

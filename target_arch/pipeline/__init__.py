@@ -7,7 +7,7 @@ against its SoC (`resolve.py`), backends lower partitions (`lowerer.py`), every 
 
 from target_arch.pipeline.compilation import CompiledModel, ModelsCompilation
 from target_arch.pipeline.compile import compile_model, compile_models
-from target_arch.pipeline.explanation import explain_model, explain_shares, partition_model
+from target_arch.pipeline.explanation import explain_model, explain_shares, explain_turns, partition_model
 from target_arch.pipeline.request import CompileRequest, ModelsRequest
 
 __all__ = [
@@ -19,5 +19,6 @@ __all__ = [
     "compile_models",
     "explain_model",
     "explain_shares",
+    "explain_turns",
     "partition_model",
 ]

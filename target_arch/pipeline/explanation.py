@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 
+from target_arch.pipeline.frames import wanted_frames
 from target_arch.pipeline.planning import placed_as_asked, placed_for_slices, plan
 from target_arch.pipeline.preparation import PreparedModel, prepare
 from target_arch.pipeline.request import CompileRequest
@@ -11,7 +12,8 @@ from target_arch.plan.division import Divide, ShareChoice
 from target_arch.plan.partitions import PartitionGraph
 from target_arch.stages.division.explained import share_choices
 from target_arch.stages.division.graphs import DividedGraphs
-from target_arch.stages.errors import PlacementError
+from target_arch.stages.errors import NOT_LOWERED, PlacementError
+from target_arch.stages.frames.cores import spare_cores
 from target_arch.stages.placement.grouping import Grouping
 from target_arch.stages.steps.expected import with_runs
 
@@ -47,6 +49,26 @@ def _placed(prepared: PreparedModel, request: CompileRequest) -> PartitionGraph:
         if sliced is None:
             raise
         return sliced
+
+
+def explain_turns(
+    request: CompileRequest, operators: Collection[str], reuse: Reuse | None = None
+) -> tuple[PartitionGraph, tuple[str, ...]] | None:
+    """The placement with which frames take turns on equal cores, and these cores, if they would in a bundle;
+    the rest as in `explain_model`. Everything is lowered where there are such cores and frames are wanted.
+    None where frames take no turns, or the model does not fit.
+    """
+    prepared = prepare(request, reuse)
+    if wanted_frames(request) is None or not any(spare_cores(request.soc)):
+        return None
+    try:
+        lowered = plan(prepared, request.soc, advised=False)
+    except NOT_LOWERED:
+        return None
+    if lowered.frames is None or not lowered.frames.cores:
+        return None
+    grouping = Grouping(model=prepared.model, setting=prepared.setting, backends=prepared.backends)
+    return with_runs(lowered.whole or lowered.graph, grouping, operators), lowered.frames.cores
 
 
 def explain_shares(

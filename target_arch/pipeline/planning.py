@@ -135,7 +135,7 @@ class _Lowering:
         frames.
         """
         chip = evolve(self.setting, started=frozenset(spare))
-        without = self.wishes.forbidding(spare)
+        without = self.wishes.in_turn_on(spare)
         alone = evolve(self, wishes=without)
         placed = partial(placed_as_asked, self.prepared, self.setting, trial=trial)
         return self._in_flight(alone._lowered(placed, self.prepared.shared, chip, advised=False))

@@ -14,6 +14,7 @@ import target_arch
 from target_arch.api.bundle import Bundle
 from target_arch.api.compilation import Compilation
 from target_arch.cli.main import main
+from target_arch.resources import examples
 from tests.relax.models import helper, onnx_model, onnx_reference
 
 WRONG: Any = 3
@@ -174,6 +175,20 @@ def test_placed_and_not_lowered(model: Path) -> None:
     assert str(placed).startswith("partitions: 2\n")
     assert [part["target_arch"] for part in placed.to_json()["partitions"]] == ["dsp_cpu", "host_cpu"]
     assert placed.explain("relu_0").json["instance"] == "dsp_cpu"
+
+
+@pytest.mark.slow
+def test_cores_on_which_frames_take_turns() -> None:
+    """A compilation says it as the placement for it does; without frames no core is one of several."""
+    digits, chip = examples() / "digits" / "digits_int8.onnx", examples() / "cores" / "dual_m33.toml"
+    made = target_arch.compile(digits, chip, frames="auto")
+    placed = target_arch.partition(digits, chip, frames="auto", runs_of=["conv2d_1"])
+    assert "frames in flight take turns on it" in str(placed.explain("conv2d_1"))
+    for found in (made.explain("conv2d_1"), placed.explain("conv2d_1")):
+        first, second = found.json["turns"]
+        last = f"frames in flight take turns on `{first}`, `{second}`: each computes whole frames"
+        assert str(found).splitlines()[-1] == last
+    assert target_arch.partition(digits, chip).explain("conv2d_1").json["turns"] is None
 
 
 def test_the_typo_of_an_option(model: Path) -> None:

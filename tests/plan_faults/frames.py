@@ -178,7 +178,7 @@ def frames(number: int) -> RightFrames | None:
     resident = random.choice((Resident.NEVER, Resident.NEVER, Resident.AUTO))
     setting = evolve(chips.setting(soc), resident=None if resident is Resident.NEVER else resident)
     spare = tuple(spare_cores(soc))
-    setting, rules = evolve(setting, started=frozenset(spare)), Rules().forbidding(spare)
+    setting, rules = evolve(setting, started=frozenset(spare)), Rules().in_turn_on(spare)
     lower, most = chips.lowerer(soc, random.choice((1, 2, 4))), random.choice((1, 2, 3, 4))
     try:
         run = lowered(small_model(random), soc, lower, rules, setting)

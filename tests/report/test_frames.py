@@ -18,6 +18,15 @@ def test_the_page_has_the_curve(tmp_path: Path) -> None:
     assert "A result every 48 us with 3 frames in flight, 136 us from the start of a frame" in section
     assert [f">{n}: every " in section for n in (1, 2, 3, 4)] == [True, True, True, False]
     assert '<a href="#frames">Frames</a>' in page.read_text()
+    assert "take turns" not in section
+
+
+def test_the_page_names_cores_on_which_frames_take_turns(tmp_path: Path) -> None:
+    folder, page = tmp_path / "b", tmp_path / "page.html"
+    words = ["compile", str(DIGITS), "--target", "c,cores=2", "--frames", "auto", "-o", str(folder)]
+    assert main(words) == 0
+    assert main(["report", str(folder), "--html", str(page)]) == 0
+    assert "Frames take turns on <code>c</code>, <code>c_cores</code>: each" in page.read_text()
 
 
 def test_bars_are_as_long_as_their_bytes() -> None:

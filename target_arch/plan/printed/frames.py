@@ -1,5 +1,7 @@
 """The printed form of frames in flight."""
 
+from collections.abc import Sequence
+
 from target_arch.diagnostics import listed
 from target_arch.plan.frames import FramePipeline
 from target_arch.plan.printed.reasoning import duration
@@ -18,6 +20,11 @@ def frames_in_flight(pipeline: FramePipeline) -> str:
     if pipeline.alone and pipeline.period:
         said += f"; {pipeline.alone / pipeline.period:.2f} times as many as runs in turn"
     return f"{said}; {duration(pipeline.latency)} from the start of a frame to its result\n"
+
+
+def frames_on_cores(cores: Sequence[str]) -> str:
+    """A line about an operator on one of equal cores on which frames take turns."""
+    return f"frames in flight take turns on {listed(cores)}: each computes whole frames\n"
 
 
 def frame_curve(pipeline: FramePipeline) -> str:

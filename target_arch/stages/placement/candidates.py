@@ -168,7 +168,8 @@ class CandidateTable:
         if operator.kind is OperatorKind.STORE and not instance.arch.host:
             return "the host stores states"
         if rules.forbids(operator, instance):
-            return "a rule forbids it"
+            in_turn = instance.name in rules.in_turn
+            return "frames in flight take turns on it" if in_turn else "a rule forbids it"
         unfit = rules.unfit(operator.id, instance)
         return None if unfit is None else f"does not fit: {unfit}"
 

@@ -34,6 +34,8 @@ class Rules:
     """The instances by the devices that models put operators on."""
     left_out: frozenset[str] = frozenset()
     """target_archs that get no operator, as they are not among the chosen targets."""
+    in_turn: frozenset[str] = frozenset()
+    """Cores that compute every operator of a frame in place of another core; planning adds these."""
     general: frozenset[str] = frozenset()
     """Kinds that the model need not have: rules of a SoC file are for many models."""
     sent: Mapping[str, str] = field(factory=dict)
@@ -59,7 +61,9 @@ class Rules:
     def forbids(self, operator: Operator, instance: Instance) -> bool:
         """True where the operator must not go to the instance."""
         names = (operator.id, operator.kind, EVERY)
-        return any(name in names and targets(target, instance) for name, target in self.forbid)
+        return instance.name in self.in_turn or any(
+            name in names and targets(target, instance) for name, target in self.forbid
+        )
 
     def unfit(self, operator: str, instance: Instance) -> str | None:
         """The reason why the operator (by id) did not fit on the instance; None if it was not found so."""
@@ -87,9 +91,9 @@ class Rules:
         """These rules, and never again an operator on a target, each pair with its reason."""
         return evolve(self, given_up=(*self.given_up, *found))
 
-    def forbidding(self, instances: Iterable[str]) -> "Rules":
-        """These rules, and no operator on these instances."""
-        return evolve(self, forbid=(*self.forbid, *((EVERY, name) for name in instances)))
+    def in_turn_on(self, cores: Iterable[str]) -> "Rules":
+        """These rules, and no operator of its own on these cores, as frames take turns on them."""
+        return evolve(self, in_turn=self.in_turn.union(cores))
 
     def taking_back(self, pairs: Iterable[tuple[str, str]]) -> "Rules":
         """These rules, in which these operators may go to these targets again."""

@@ -30,7 +30,7 @@ def in_turns(workers: int) -> Frames:
     spare = frozenset(spare_cores(soc))
     setting = evolve(chips.setting(soc), started=spare)
     model = chips.model(*ROWS, inputs={"x": 512}, weights=64)
-    run = lowered(model, soc, rules=Rules().forbidding(spare), setting=setting)
+    run = lowered(model, soc, rules=Rules().in_turn_on(spare), setting=setting)
     work = PartialLowering(setting=setting, graph=run.graph, kernels=run.kernels)
     found = pipelined(soc, run.steps, run.plan, Times(work), None, 0.0)
     assert found is not None

@@ -41,7 +41,7 @@ def on_one(model: Model, soc: SoC) -> Lowered:
     """The model on one of the cores, with all of them started."""
     spare = frozenset(spare_cores(soc))
     setting = evolve(chips.setting(soc), started=spare)
-    return lowered(model, soc, rules=Rules().forbidding(spare), setting=setting)
+    return lowered(model, soc, rules=Rules().in_turn_on(spare), setting=setting)
 
 
 def in_flight(model: Model, soc: SoC, most: int | None = None) -> FramePipeline:
@@ -161,7 +161,7 @@ def test_a_cluster_takes_turns_beside_the_host() -> None:
     soc = changed(chips.cores(2), load=LoadProcess(process="firmware", image="w.elf"))
     spare = frozenset(spare_cores(soc))
     setting = evolve(chips.setting(soc), started=spare)
-    rules = evolve(Rules().forbidding(spare), require={"*": "worker[0]"})
+    rules = evolve(Rules().in_turn_on(spare), require={"*": "worker[0]"})
     run = lowered(SOFT, soc, rules=rules, setting=setting)
     assert list(rotating(soc, run.steps, 14)) == [("worker[0]", "worker[1]")]
     assert list(rotating(soc, run.steps, 1)) == []
@@ -181,7 +181,7 @@ def test_cores_that_miss_a_memory_compute_no_frames() -> None:
 
 def test_a_core_that_was_not_started_computes_no_frames() -> None:
     soc = chips.cores(1)
-    run = lowered(SOFT, soc, rules=Rules().forbidding(["worker"]))
+    run = lowered(SOFT, soc, rules=Rules(forbid=(("*", "worker"),)))
     assert list(rotating(soc, run.steps, 14)) == []
 
 
