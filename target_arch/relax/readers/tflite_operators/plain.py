@@ -8,7 +8,7 @@ from functools import partial, reduce
 from typing import Any
 
 import numpy as np
-from tvm import relax
+from tvm import relax, te, tirx
 
 from target_arch.relax.readers.tflite_operators.grids import reals, steps
 from target_arch.relax.readers.tflite_operators.site import (
@@ -42,7 +42,25 @@ def _cast(site: TFLiteOperator) -> Any:
     """CAST: the elements, in another type."""
     require_reals(site)
     require_computed(site.x)
+    if site.x.dtype == "float32" and "int" in site.out.dtype:
+        return site.computed(partial(_saturated, site.out.dtype), site.x.expr)
     return relax.op.astype(site.x.expr, site.out.dtype)
+
+
+def _saturated(dtype: str, x: Any) -> Any:
+    """Whole numbers of floats, as LiteRT has them: where the type holds none, the nearest it has, and its
+    greatest of what is no number.
+    """
+    least, greatest = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    low, end = (tirx.const(value, "float32") for value in (least, greatest + 1))
+
+    def whole(*at: Any) -> Any:
+        if greatest < 2**24:  # a float32 has it
+            return tirx.max(tirx.min(x(*at), tirx.const(greatest, "float32")), low).astype(dtype)
+        kept = tirx.max(x(*at), low).astype(dtype)
+        return tirx.Select(x(*at) < end, kept, tirx.const(greatest, dtype))
+
+    return te.compute(x.shape, whole, name="cast")
 
 
 def _square(site: TFLiteOperator) -> Any:

@@ -1,6 +1,7 @@
 """A sample of `conformance/tflite_operators.py`: random models of one operator, every bit as LiteRT's."""
 
 import hashlib
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert: pip install 'target-arch[verify]'")
 
 from conformance.tflite_files import TfliteFile
-from conformance.tflite_operators import EQUAL, Variant, outcomes, run_once
+from conformance.tflite_operators import EQUAL, Variant, outcomes, reference, run_once
 from target_arch.api.compilation import compile
 from target_arch.diagnostics import DiagnosticError
 from target_arch.pipeline import CompileRequest, compile_model
@@ -305,6 +306,29 @@ def running_sum(shape: tuple[int, ...], *, zero: int = -3, scale: float = 0.11, 
     x, axis = file.input(shape, "int8", 0.05, zero), file.tensor((), "int32", data=np.array(1))
     file.operator("CUMSUM", [x, axis], [file.output(shape, "int8", scale, 9)], ("CumsumOptions", options))
     return file.content()
+
+
+@pytest.mark.parametrize(
+    "dtype", slow_except(["int8", "int64"], ["int8", "uint8", "int16", "int32", "int64"])
+)
+def test_floats_that_an_integer_does_not_hold_are_cast_as_litert_does(
+    dtype: str, tmp_path: Path, needs_tool: Callable[[str], str]
+) -> None:
+    needs_tool("gcc")
+    ends = [2.0**bits for bits in (7, 8, 15, 16, 31, 63)]
+    values = [0.9, -0.9, 3.5, 1e30, math.inf, math.nan, *ends, *(end * 0.999999 for end in ends)]
+    x = np.array([*values, *(-value for value in values)], np.float32)
+    file = TfliteFile()
+    file.operator(
+        "CAST", [file.input(x.shape, "float32")], [file.output(x.shape, dtype)], ("CastOptions", {})
+    )
+    theirs = reference(file.content())
+    assert theirs is not None
+    theirs.set_tensor(theirs.get_input_details()[0]["index"], x)
+    theirs.invoke()
+    expected = theirs.get_tensor(theirs.get_output_details()[0]["index"])
+    (answer,) = run_once(file.content(), [x.tobytes()], tmp_path)
+    assert np.frombuffer(answer, dtype).tolist() == expected.tolist()
 
 
 def test_shifts_that_c_does_not_define_are_refused(tmp_path: Path) -> None:
