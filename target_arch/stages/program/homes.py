@@ -271,9 +271,12 @@ class _Chooser:
         """The picoseconds of the copies and moves of a tensor that lives there: out of the tiles of its
         producer, and to each consumer.
         """
-        left = (self._move(end.tiles, (home,), tensor.bytes) for end in self._writes.get(tensor.name, ()))
-        wants = self._reads.get(tensor.name, ())
-        return sum(left) + sum(self._brought(home, end, tensor.bytes) for end in wants)
+        time = 0
+        for end in self._writes.get(tensor.name, ()):
+            time += self._move(end.tiles, (home,), tensor.bytes)
+        for end in self._reads.get(tensor.name, ()):
+            time += self._brought(home, end, tensor.bytes)
+        return time
 
     def _brought(self, home: str, end: End, bytes: int) -> int:
         """From the home to where a consumer reads, as `TensorPlaces` brings it, and into its tiles."""
@@ -289,6 +292,8 @@ class _Chooser:
 
     def _move(self, sources: tuple[str, ...], targets: tuple[str, ...], bytes: int) -> int:
         """Between a memory and tiles; nothing where there are none, or no direct path."""
+        if not sources or not targets:
+            return 0
         found = self._routes.nearest(sources, targets, bytes)
         return 0 if found is None else found[1]
 

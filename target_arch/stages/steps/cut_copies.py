@@ -23,6 +23,8 @@ _WORTH = 2
 
 def cut_copies(program: Program, times: Times) -> Program:
     """The program with more transfers of fewer bytes each; the same one where no copy can be cut."""
+    if not any(isinstance(item, Transfer) and _is_whole(item, program) for item in program.items):
+        return program
     written, read = _ends(program)
     items: list[Item] = []
     for item in program.items:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from attrs import evolve, frozen
 
 from target_arch.diagnostics import listed
-from target_arch.plan.execution import ActivityKind, Execution
+from target_arch.plan.execution import Activity, ActivityKind, Execution
 from target_arch.plan.memory import Arena
 from target_arch.plan.steps import StepOrder
 from target_arch.stages.errors import DoesNotFitError
@@ -122,15 +122,16 @@ def _run(work: PartialLowering, steps: StepOrder, times: Times) -> _Run:
 
 def _execution(work: PartialLowering, times: Times, found: _Run, alone: _Run, overlap: str) -> Execution:
     bound, division = _bounds(work, times, found.steps) if work.setting.bounds else (0, 0)
+    spans = found.replayed.spans
     return Execution(
         makespan=found.makespan,
         bound=bound / PICO,
         alone=alone.makespan,
         overlap=overlap,
         division_bound=division / PICO,
-        busy=_busy(found),
+        busy=_busy(spans, found.makespan),
         instances=len(work.soc.instances),
-        spans=found.replayed.spans,
+        spans=spans,
         waits=found.replayed.waits,
     )
 
@@ -141,10 +142,10 @@ def _bounds(work: PartialLowering, times: Times, steps: StepOrder) -> tuple[int,
     return order_bound(steps, times, channels), division_bound(work, steps, times)
 
 
-def _busy(found: _Run) -> float:
+def _busy(spans: Sequence[Activity], makespan: float) -> float:
     """The instances that compute at a time, on average over the run."""
-    runs = (span.end - span.start for span in found.replayed.spans if span.kind is ActivityKind.RUN)
-    return sum(runs) / found.makespan if found.makespan else 0.0
+    runs = (span.end - span.start for span in spans if span.kind is ActivityKind.RUN)
+    return sum(runs) / makespan if makespan else 0.0
 
 
 def _overlap_text(held: Sequence[Arena]) -> str:

@@ -50,16 +50,16 @@ def _readies(
 @define
 class _OwnCopies:
     """Early data of a job that nothing else needs: what comes behind some other data of the job. `longest` is
-    by group the time of the slowest of these copies.
+    by group the time of the slowest of these copies, `tables` are those of their ways.
     """
 
     longest: list[int]
-    data: list[int] = field(factory=list)
+    tables: tuple[int, ...] = ()
 
     def add(self, datum: int, jobs: Jobs) -> None:
-        self.data.append(datum)
-        times = jobs.delays[jobs.table[datum]][jobs.choices[jobs.early][0]]
-        self.longest = list(map(max, self.longest, times))
+        table = jobs.table[datum]
+        self.tables += (table,)
+        self.longest = list(map(max, self.longest, jobs.delays[table][jobs.choices[jobs.early][0]]))
 
 
 class _Copies:
@@ -73,7 +73,8 @@ class _Copies:
         first = len(jobs.machines)
         self._lanes = {first + number for number, (_, width) in enumerate(jobs.channels) if width == 1}
         self._toward = [tuple(zip(*delays, strict=True)) for delays in jobs.delays]
-        self._behind: dict[tuple[int, int], list[list[int]]] = {}
+        # By the tables of a datum and of the early data behind it.
+        self._delays: dict[tuple[int, tuple[int, ...]], list[tuple[int, ...]]] = {}
         # By data of several jobs and by group: when it has come, and what its copy and its maker hide.
         self._shared: dict[int, tuple[list[int], list[int]]] = {}
 
@@ -82,12 +83,10 @@ class _Copies:
         it. `ends` are those of jobs, by group.
         """
         jobs = self._jobs
-        delays: Sequence[Sequence[int]] = self._toward[jobs.table[datum]]
         if jobs.usages[datum] == 1:
-            for each in own.data:
-                behind = self._waiting(jobs.table[datum], jobs.table[each])
-                delays = [list(map(max, one, other)) for one, other in zip(delays, behind, strict=True)]
-            return [end for end, _ in self._after(datum, delays, own.longest, ends)]
+            behind = self._with_behind(jobs.table[datum], own.tables)
+            return [end for end, _ in self._after(datum, behind, own.longest, ends)]
+        delays = self._toward[jobs.table[datum]]
         if datum not in self._shared:
             alone = self._after(datum, delays, [0] * jobs.groups, ends)
             self._shared[datum] = [end for end, _ in alone], [end - begun for end, begun in alone]
@@ -107,31 +106,37 @@ class _Copies:
         have the copies that begin with the maker; and the beginning of the maker for that.
         """
         jobs, maker = self._jobs, self._jobs.data[datum].producer
-        begun = [
-            NEVER if stay is None else end if group == jobs.host else end - stay.total
-            for group, (end, stay) in enumerate(zip(ends[maker], jobs.stays[maker], strict=True))
-        ]
-        return [
-            min(
-                (NEVER, NEVER),
-                *(
-                    (max(end + delay, start + copy), start)
-                    for end, delay, start in zip(ends[maker], column, begun, strict=True)
-                ),
-            )
-            for column, copy in zip(delays, copies, strict=True)
-        ]
+        makers: list[tuple[int, int, int]] = []
+        for group in jobs.choices[maker]:
+            stay, end = jobs.stays[maker][group], ends[maker][group]
+            assert stay is not None
+            makers.append((group, end, end if group == jobs.host else end - stay.total))
+        found: list[tuple[int, int]] = []
+        for column, copy in zip(delays, copies, strict=True):
+            best = NEVER, NEVER
+            for group, end, start in makers:
+                come = max(end + column[group], start + copy), start
+                if come < best:
+                    best = come
+            found.append(best)
+        return found
+
+    def _with_behind(self, table: int, early: tuple[int, ...]) -> list[tuple[int, ...]]:
+        """By group and the group of the maker: the time of data, and of early data behind it."""
+        key = (table, early)
+        if key not in self._delays:
+            behind = (self._waiting(table, each) for each in early)
+            columns = zip(self._toward[table], *behind, strict=True)
+            self._delays[key] = [tuple(map(max, zip(*column, strict=True))) for column in columns]
+        return self._delays[key]
 
     def _waiting(self, table: int, early: int) -> list[list[int]]:
         """By group and the group of the maker: the time of early data behind other data on its channel."""
-        key = (table, early)
-        if key not in self._behind:
-            ways, source = self._jobs.tables, self._jobs.choices[self._jobs.early][0]
-            self._behind[key] = [
-                [self._behind_it(row[group], ways[early][source][group]) for row in ways[table]]
-                for group in range(self._jobs.groups)
-            ]
-        return self._behind[key]
+        ways, source = self._jobs.tables, self._jobs.choices[self._jobs.early][0]
+        return [
+            [self._behind_it(row[group], ways[early][source][group]) for row in ways[table]]
+            for group in range(self._jobs.groups)
+        ]
 
     def _behind_it(self, way: Way | None, early: Way | None) -> int:
         if way is None or early is None:

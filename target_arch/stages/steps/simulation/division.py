@@ -70,9 +70,11 @@ def _costs(
     arch = work.instance(partition).arch
     expected = sum(_pico(choice.compute(partition.instance)) for choice in choices)
     for choice in choices:
-        costs = {each.instance: _pico(each.cost.compute) for each in choice.candidates if each.cost}
-        sliced = {each.instance: each.in_slices for each in choice.candidates}
-        costs |= {name: _pico(seconds) for name, seconds in sliced.items() if seconds is not None}
+        costs = {}
+        for each in choice.candidates:
+            seconds = each.cost.compute if each.in_slices is None and each.cost else each.in_slices
+            if seconds is not None:
+                costs[each.instance] = _pico(seconds)
         if spent < expected:
             own = [name for name in costs if work.soc.instance(name).arch == arch]
             costs |= {name: costs[name] * spent // expected for name in own}

@@ -31,22 +31,19 @@ def flow(steps: Sequence[Copy | Dispatch], sizes: Mapping[str, int]) -> list[tup
     written: dict[str, list[_Write]] = {}
     found: list[tuple[int, ...]] = []
     for number, step in enumerate(steps):
-        touched = tuple(_touched(step, sizes))
-        reads = (part for part, access in touched if access.reads)
-        found.append(tuple(sorted({one for part in reads for one in _writers(written, part)})))
+        touched = _touched(step, sizes)
+        sources = {one for part, access in touched if access.reads for one in _writers(written, part)}
+        found.append(tuple(sorted(sources)))
         for part, access in touched:
             if access.writes:
                 written[part.of] = _overwritten(written.get(part.of, ()), _Write(step=number, part=part))
     return found
 
 
-def _touched(step: Copy | Dispatch, sizes: Mapping[str, int]) -> Iterator[tuple[Slice, Access]]:
+def _touched(step: Copy | Dispatch, sizes: Mapping[str, int]) -> list[tuple[Slice, Access]]:
     if isinstance(step, Copy):
-        yield step.source, Access.READ
-        yield step.target, Access.WRITE
-        return
-    for operand in step.operands:
-        yield operand.touched(sizes[operand.of]), operand.access
+        return [(step.source, Access.READ), (step.target, Access.WRITE)]
+    return [(operand.touched(sizes[operand.of]), operand.access) for operand in step.operands]
 
 
 def _writers(written: Mapping[str, Sequence[_Write]], part: Slice) -> Iterator[int]:

@@ -7,7 +7,7 @@ has happened and it has settled what is over.
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from attrs import frozen
+from attrs import field, frozen
 
 from target_arch.plan.execution import Activity, ActivityKind
 from target_arch.plan.memory import Buffer
@@ -18,15 +18,31 @@ from target_arch.stages.steps.simulation.clock import Clock
 from target_arch.stages.steps.simulation.times import Times
 
 
+_Busy = tuple[int, Copy | Dispatch | Wait, str, int, int, ActivityKind | None]
+"""The step that keeps something busy, with its number, what that is, start and end in picoseconds, and the
+kind where the step alone does not say it.
+"""
+
+
 @frozen
 class Replay:
     """The busy spans of every resource, the host's waits and orders, and the end of the last step, in
-    seconds.
+    seconds. Of most runs only the end is asked for, so spans are made when they are.
     """
 
-    spans: tuple[Activity, ...]
-    waits: tuple[Activity, ...]
     makespan: float
+    _busy: Sequence[_Busy] = field(repr=False)
+    _idle: Sequence[_Busy] = field(repr=False)
+
+    @property
+    def spans(self) -> tuple[Activity, ...]:
+        """What each resource does, by time."""
+        return _ordered(_span(*busy) for busy in self._busy)
+
+    @property
+    def waits(self) -> tuple[Activity, ...]:
+        """What the host does beside its own work, by time."""
+        return _ordered(_span(*idle) for idle in self._idle)
 
 
 def replay(order: StepOrder, times: Times, host: str) -> Replay:
@@ -37,7 +53,7 @@ def replay(order: StepOrder, times: Times, host: str) -> Replay:
             run.wait(number, step)
         elif isinstance(step, Copy | Dispatch):
             run.issue(number, step)
-    return Replay(_ordered(run.spans), _ordered(run.waits), max(run.end, run.clock.now) / PICO)
+    return Replay(max(run.end, run.clock.now) / PICO, run.busy, run.idle)
 
 
 class _Run:
@@ -48,7 +64,7 @@ class _Run:
         self._memories = {buffer.name: buffer.memory for buffer in order.buffers}
         self._issued: dict[str, list[tuple[int, Copy | Dispatch]]] = {}
         self.clock = Clock(orders=times.orders)
-        self.spans, self.waits = list[Activity](), list[Activity]()
+        self.busy, self.idle = list[_Busy](), list[_Busy]()
         self.end = 0
 
     def issue(self, number: int, step: Copy | Dispatch) -> None:
@@ -58,23 +74,23 @@ class _Run:
             where = step.event.timeline
             self._issued.setdefault(where, []).append((number, step))
             self._note(ActivityKind.ORDER, number, step, before, self.clock.now)
-        self.spans.append(_span(number, step, where, start, stop))
+        self.busy.append((number, step, where, start, stop, None))
         self.end = max(self.end, stop)
 
     def wait(self, number: int, step: Wait) -> None:
         before, value = self.clock.now, step.event.value
         settled = self.clock.wait(step.event)
-        self._note(ActivityKind.WAIT, number, step, before, self.clock.now)
-        issued = self._issued[step.event.timeline][value - len(settled) : value]
+        self._note(None, number, step, before, self.clock.now)
+        issued = self._issued[step.event.timeline][value - len(settled) : value] if settled else ()
         for (other, work), (start, stop) in zip(issued, settled, strict=True):
             self._note(ActivityKind.SETTLE, other, work, start, stop)
 
     def _note(
-        self, kind: ActivityKind, number: int, step: Copy | Dispatch | Wait, start: int, stop: int
+        self, kind: ActivityKind | None, number: int, step: Copy | Dispatch | Wait, start: int, stop: int
     ) -> None:
         """Remember a time of the host that is not for its own work, if it is any."""
         if stop > start:
-            self.waits.append(_span(number, step, self._host, start, stop, kind))
+            self.idle.append((number, step, self._host, start, stop, kind))
 
 
 def step_times(steps: Sequence[Copy | Dispatch], buffers: Iterable[Buffer], times: Times) -> tuple[int, ...]:
@@ -100,7 +116,7 @@ def _span(
     where: str,
     start: int,
     stop: int,
-    noted: ActivityKind | None = None,
+    noted: ActivityKind | None,
 ) -> Activity:
     kind, what = _named(step)
     begin, end = start / PICO, stop / PICO
