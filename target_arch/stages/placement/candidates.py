@@ -5,6 +5,7 @@ links that the description lacks.
 """
 
 from collections.abc import Collection, Mapping, MutableMapping
+from functools import partial
 from typing import Any
 
 from attrs import field, frozen
@@ -16,7 +17,7 @@ from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.soc.model import Instance, MemoryMode, SoC
 from target_arch.stages.errors import PlacementError
 from target_arch.stages.paths import reach as access
-from target_arch.stages.placement.held import held_bytes, room
+from target_arch.stages.placement.held import held_bytes, holds_operands, room
 from target_arch.stages.placement.measured_costs import known_cost, worst_seconds
 from target_arch.stages.placement.rules import Rules, place_of, targets
 from target_arch.stages.placement.transfer_costs import Traffic
@@ -90,6 +91,9 @@ class CandidateTable:
         self._near, self._fixed = (near, self.traffic.mask(near)), (fixed, self.traffic.mask(fixed))
         self._home = access.MemoryAccess(reads=near, writes=())
         self._refusals: dict[str, Estimate] = {}
+        costs, holds = wanted.setting.costs, partial(holds_operands, setting=wanted.setting)
+        self._active = {arch.name: costs.power(wanted.soc, arch.name).active for arch in wanted.soc.archs}
+        self._rooms = {each.name: room(wanted.soc, each) for each in filter(holds, self._instances)}
         self.reaches = {instance.name: self._reach(instance) for instance in self._instances}
         self.answers = {operator.id: self._ask(operator) for operator in wanted.model.operators}
         self._require_honoured()
@@ -141,7 +145,7 @@ class CandidateTable:
         if known is not None and known.energy is not None:
             energy: float | None = known.energy
         else:
-            active = costs.power(wanted.soc, instance.arch.name).active
+            active = self._active[instance.arch.name]
             energy = None if active is None else active * seconds
         worst = worst_seconds(costs, question)
         return Estimate(
@@ -175,11 +179,10 @@ class CandidateTable:
 
     def _too_large(self, operator: Operator, instance: Instance) -> str | None:
         """Whole-tensor kernels away from the host need all their operands in their own memories at once."""
-        wanted = self._wanted
-        if (operator.id, instance.name) in wanted.in_slices:
+        wanted, available = self._wanted, self._rooms.get(instance.name)
+        if available is None or (operator.id, instance.name) in wanted.in_slices:
             return None
         needed = held_bytes(operator, wanted.model, instance, wanted.setting)
-        available = room(wanted.soc, instance)
         if needed <= available:
             return None
         return f"its operands need {needed:,} B, {listed(instance.memory)} has {available:,} B"

@@ -6,11 +6,16 @@ from target_arch.soc.words import OperandRule
 from target_arch.stages.setting import Setting
 
 
+def holds_operands(instance: Instance, setting: Setting) -> bool:
+    """True away from the host where kernels touch whole tensors."""
+    return not instance.arch.host and setting.is_function(instance.name)
+
+
 def held(operator: Operator, instance: Instance, setting: Setting) -> tuple[str, ...]:
     """The operands that kernels away from the host, which touch whole tensors, have there at once, each once.
     None for the host and for engines that move tiles.
     """
-    if instance.arch.host or not setting.is_function(instance.name):
+    if not holds_operands(instance, setting):
         return ()
     names = [operator.output]
     if instance.arch.operands == OperandRule.IN_AND_OUT:

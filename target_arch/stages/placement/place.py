@@ -184,6 +184,8 @@ def _energies(
     rows: list[list[float | None]] = [[None] * count for _ in network.jobs.names]
     for operator in problem.order:
         answers, row = candidates.answers[operator.id], rows[network.number(operator)]
+        if all(answer.energy is None for answer in answers.values()):
+            continue
         for number, group in enumerate(problem.groups):
             stated = [answers[instance.name].energy for instance in group.instances]
             row[number] = min((energy for energy in stated if energy is not None), default=None)

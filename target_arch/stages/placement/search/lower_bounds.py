@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from operator import gt
 
-from attrs import define, field
+from attrs import define
 
 from target_arch.soc.rounding import ceil_div
 from target_arch.stages.placement.search.jobs import NEVER, Jobs, Way
@@ -116,8 +116,7 @@ class _Copies:
             best = NEVER, NEVER
             for group, end, start in makers:
                 come = max(end + column[group], start + copy), start
-                if come < best:
-                    best = come
+                best = min(best, come)
             found.append(best)
         return found
 

@@ -17,7 +17,6 @@ from target_arch.stages.paths.routes import PICO
 from target_arch.stages.steps.simulation.clock import Clock
 from target_arch.stages.steps.simulation.times import Times
 
-
 _Busy = tuple[int, Copy | Dispatch | Wait, str, int, int, ActivityKind | None]
 """The step that keeps something busy, with its number, what that is, start and end in picoseconds, and the
 kind where the step alone does not say it.

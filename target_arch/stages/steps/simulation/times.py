@@ -23,6 +23,7 @@ class Times:
     def __init__(self, work: PartialLowering) -> None:
         self._routes = work.routes
         self._paths = dict(zip(work.soc.copies, work.setting.timed.copies, strict=True))
+        self._direct: dict[tuple[str, str, str], CopyPath] = {}
         self._known: dict[tuple[CopyPath, int], int] = {}
         self._runs = _shares(work)
         self.orders = self._ordered(work)
@@ -46,8 +47,11 @@ class Times:
 
     def copy(self, source: str, target: str, engine: str, bytes: int) -> int:
         """One copy between two memories by an engine."""
-        path = next(path for path in self._routes.direct(source, target) if path.engine == engine)
-        return self.transfer(path, bytes)
+        ends = (source, target, engine)
+        if ends not in self._direct:
+            direct = self._routes.direct(source, target)
+            self._direct[ends] = next(path for path in direct if path.engine == engine)
+        return self.transfer(self._direct[ends], bytes)
 
 
 def _shares(work: PartialLowering) -> dict[tuple[str, str], int]:
