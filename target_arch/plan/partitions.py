@@ -77,8 +77,10 @@ class Choice:
 
     def compute(self, instance: str) -> float:
         """Seconds of computing on an instance; 0 for one that cannot run it."""
-        costs = (each.cost for each in self.candidates if each.instance == instance)
-        return next((cost.compute for cost in costs if cost is not None), 0.0)
+        for each in self.candidates:
+            if each.instance == instance and each.cost is not None:
+                return each.cost.compute
+        return 0.0
 
 
 @frozen(kw_only=True)

@@ -4,7 +4,7 @@ The classes are the records of a cost file, which `cost_file.py` reads. They cou
 description itself, and the files made from it, stays as it is.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Annotated, cast
 
@@ -372,7 +372,9 @@ class Costs(ClosedRecord):
         """The worst time in `operators`, found in the same order; None where none is stated."""
         return next((each.worst for each in self._entries(arch, names) if each.worst is not None), None)
 
-    def _entries(self, arch: TargetArch, names: tuple[str, ...]) -> Iterator[Measured]:
+    def _entries(self, arch: TargetArch, names: tuple[str, ...]) -> Iterable[Measured]:
+        if not self.operators:
+            return ()
         tables = [self.operators[key] for key in (arch.name, arch.backend) if key in self.operators]
         return (table[name] for table in tables for name in names if name in table)
 

@@ -73,7 +73,6 @@ def place(
     Raises PlacementError where a rule or a measured cost names nothing or a rule cannot be honoured, or where
     nothing supports an operator; SolverMissingError where an exact trial lacks its solver.
     """
-    remembered = remembered or Remembered()
     kinds = {pattern.name for backend in backends.values() for pattern in backend.patterns}
     kinds |= {operator.kind for operator in model.operators}
     check_rules(rules, model, setting.soc, kinds)
@@ -84,11 +83,12 @@ def place(
         backends=backends,
         rules=rules,
         order=order or setting.soc.partitioning,
-        shared=remembered.shared,
+        shared={} if remembered is None else remembered.shared,
         in_slices=trial.in_slices,
     )
     candidates = CandidateTable(wanted)
-    placed = _Placed.search(wanted, candidates, searched=remembered.searches, trial=trial)
+    searched = None if remembered is None else remembered.searches
+    placed = _Placed.search(wanted, candidates, searched=searched, trial=trial)
     made = choices(wanted, candidates, placed.problem, placed.groups, placed.instances, placed.judge)
     by_id = {choice.operator: choice for choice in made}
     ordered = _stores_last(placed.order)
@@ -125,7 +125,7 @@ class _Placed:
         wanted: PlacementTask,
         candidates: CandidateTable,
         *,
-        searched: MutableMapping[object, Found | None],
+        searched: MutableMapping[object, Found | None] | None,
         trial: PlacementTrial,
     ) -> "_Placed":
         problem = _problem(wanted, candidates, trial.staying)
@@ -136,10 +136,7 @@ class _Placed:
         aimed = Aimed(wanted.setting, network.jobs, _energies(candidates, problem, network))
         scheduler = ListScheduler(aimed.jobs)
         chain = None if cheapest is None else tuple(network.groups(cheapest))
-        key = (aimed.content(trial), chain)
-        if key not in searched:
-            searched[key] = aimed.search(scheduler, chain, trial)
-        found = searched[key]
+        found = _found(aimed, scheduler, chain, trial, searched)
         if found is None:
             raise PlacementError(_hopeless(problem, candidates))
         chosen = _ordered(wanted, network, scheduler, found, problem.order)
@@ -155,6 +152,25 @@ class _Placed:
             facts=evolve(_facts(chosen, found, used, candidates), objective=aimed.facts(found)),
             judge=aimed.judge(chosen, {op.id: job for op, job in pairs}),
         )
+
+
+def _found(
+    aimed: Aimed,
+    scheduler: ListScheduler,
+    chain: tuple[int, ...] | None,
+    trial: PlacementTrial,
+    searched: MutableMapping[object, Found | None] | None,
+) -> Found | None:
+    """The result of the search, which later searches of the same problem find in `searched`, if that is kept:
+    the key is the whole problem, and takes its time.
+    """
+    if searched is None:
+        return aimed.search(scheduler, chain, trial)
+    key = (aimed.content(trial), chain)
+    try:
+        return searched[key]
+    except KeyError:
+        return searched.setdefault(key, aimed.search(scheduler, chain, trial))
 
 
 def _facts(

@@ -16,7 +16,7 @@ from target_arch.stages.steps.simulation.times import Times
 
 _LINE = 64
 """Pieces begin at multiples of it: of the lines of caches, and of what any path asks for."""
-_STAYING = frozenset((BufferKind.LOCAL, BufferKind.CONSTANT, BufferKind.RESIDENT))
+_STAYING = (BufferKind.LOCAL, BufferKind.CONSTANT, BufferKind.RESIDENT)
 _WORTH = 2
 """A piece moves bytes for at least so many times its set-up."""
 
@@ -39,9 +39,8 @@ def _is_whole(item: Transfer, program: Program) -> bool:
     """True for an asynchronous copy of bytes without gaps between two tensors, neither of them a tile."""
     if not item.path.is_async or _LINE % item.path.alignment:
         return False
-    parts = [part for pair in item.pieces for part in pair]
-    kinds = {program.buffers[part.of].kind for part in parts}
-    return all(part.rows == 1 for part in parts) and not kinds & _STAYING
+    parts = (part for pair in item.pieces for part in pair)
+    return all(part.rows == 1 and program.buffers[part.of].kind not in _STAYING for part in parts)
 
 
 def _ends(program: Program) -> tuple[Mapping[str, set[int]], Mapping[str, set[int]]]:
