@@ -35,12 +35,12 @@ class Replay:
 
     @property
     def spans(self) -> tuple[Activity, ...]:
-        """What each resource does, by time."""
+        """The activities of every resource, by time."""
         return _ordered(_span(*busy) for busy in self._busy)
 
     @property
     def waits(self) -> tuple[Activity, ...]:
-        """What the host does beside its own work, by time."""
+        """The times of the host that are not for its own work, by time."""
         return _ordered(_span(*idle) for idle in self._idle)
 
 
