@@ -43,7 +43,7 @@ def work(operator: Operator, model: Model) -> Work:
     """The work of an operator that `refusal` accepts."""
     batch, rows, depth, outputs = sizes(operator, model)
     return {
-        WorkUnit.PRODUCT: batch * rows * outputs * depth,
+        WorkUnit.MATRIX_PRODUCT: batch * rows * outputs * depth,
         WorkUnit.OUTPUT: batch * rows * outputs,
         WorkUnit.CALL: 1,
     }

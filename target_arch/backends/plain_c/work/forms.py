@@ -18,6 +18,7 @@ class WorkUnit(StrEnum):
 
     PRODUCT = "product in a tile"
     LONE_PRODUCT = "product in a row that fills no tile"
+    MATRIX_PRODUCT = "product of two activations"
     GATHERED = "gathered value of a window"
     RUN = "run of values in a window"
     BLOCK = "block of weights at a tile"

@@ -1,10 +1,11 @@
 """The cycles of each unit of work, by instruction set; `docs/kernels.md` compares them with measurements.
 
 Cortex-M and `generic`: instructions counted on emulated boards at `-O2`, one cycle each, `generic` being the
-portable form on a Cortex-M7 without its DSP extension. x86-64: cycles of an AMD EPYC of 2.4 GHz, the least of
-200 runs; other work of definitions and moves, which compilers make vectors of, is that of nets of
-`benchmarks.networks` with `-O3 -march=native` on a Xeon of 2.1 GHz. AArch64 and RISC-V: the portable form's,
-in proportion to instructions counted under emulation.
+portable form on a Cortex-M7 without its DSP extension. x86-64: cycles of a Xeon at 2.5 GHz that uses AVX-512
+VNNI and AMX, the least of 200 runs; products of two activations are those of a transformer block; other work
+of definitions and moves, which compilers make vectors of, is that of nets of `benchmarks.networks` with
+`-O3 -march=native` on a Xeon of 2.1 GHz. AArch64 and RISC-V: the portable form's, in proportion to
+instructions counted under emulation.
 `python -m benchmarks.estimates --fit` measures on steps of the models in `../shared` and fits.
 """
 
@@ -25,6 +26,7 @@ _DEFINITIONS = {
 _PORTABLE = {
     WorkUnit.PRODUCT: 5.78,
     WorkUnit.LONE_PRODUCT: 5.8,
+    WorkUnit.MATRIX_PRODUCT: 5.78,
     WorkUnit.GATHERED: 5.33,
     WorkUnit.RUN: 72.2,
     WorkUnit.BLOCK: 129.0,
@@ -99,20 +101,20 @@ _RATES: Mapping[InstructionSet, Rates] = {
         WorkUnit.ELEMENT: 0.1,
         WorkUnit.REAL_ELEMENT: 0.03,
         WorkUnit.REAL_MOVED: 0.4,
-        WorkUnit.PRODUCT: 0.0343,
-        WorkUnit.LONE_PRODUCT: 0.0527,
-        WorkUnit.GATHERED: 0.173,
-        WorkUnit.RUN: 7.99,
-        WorkUnit.BLOCK: 39.4,
-        WorkUnit.TAP: 0.234,
-        WorkUnit.EDGE: 0.446,
-        WorkUnit.GROUP: 378.0,
-        WorkUnit.SUM: 2.29,
-        WorkUnit.REAL_PRODUCT: 0.048,
-        WorkUnit.REAL_OUTPUT: 3.69,
+        WorkUnit.PRODUCT: 0.00456,
+        WorkUnit.LONE_PRODUCT: 0.0383,
+        WorkUnit.MATRIX_PRODUCT: 0.11,
+        WorkUnit.RUN: 9.85,
+        WorkUnit.BLOCK: 28.8,
+        WorkUnit.TAP: 0.148,
+        WorkUnit.EDGE: 0.329,
+        WorkUnit.GROUP: 691.0,
+        WorkUnit.SUM: 1.66,
+        WorkUnit.REAL_PRODUCT: 0.0252,
+        WorkUnit.REAL_OUTPUT: 2.06,
         WorkUnit.REAL_TAP: 0.2,
         WorkUnit.REAL_FUNCTION: 1.2,
-        WorkUnit.REAL_SUM: 0.983,
+        WorkUnit.REAL_SUM: 1.15,
         WorkUnit.WIDENED: 0.5,
         WorkUnit.CALL: 500.0,
         WorkUnit.DEFINED: 0.6,
