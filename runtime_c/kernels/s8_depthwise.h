@@ -6,8 +6,8 @@
  * may be read from their middle on.
  *
  * Channels are summed in groups of 16, pixels inside the image where they are; taps outside are read from a line of
- * `pad`. Some neighbours are summed before they are scaled, where there are enough of them together. Channels that do
- * not fill 8 are copied first, where a form reads whole groups.
+ * `pad`. Some neighbours are summed before they are scaled, where there are enough of them together. Where a form reads
+ * whole groups, channels that do not fill 8 are read with bytes of what follows, and at the end of the image copied first.
  *
  * Forms: portable, AVX2 (`s8_depthwise_x86.h`), NEON, RISC-V V, for kernels of 3x3 Arm DSP extension and MVE
  * (`s8_depthwise_arm_m.h`).
@@ -137,6 +137,26 @@ static inline void ta_s8_dw_place(ta_s8_taps *taps, const int8_t *image, int32_t
 }
 
 #ifdef TA_DW_WHOLE
+/* Bytes behind the image, which ends at `stop`, that are read with whole groups of `pixels` neighbours, if any. */
+static inline int64_t ta_s8_dw_behind(const ta_s8_taps *taps, const int8_t *stop, int32_t pixels)
+{
+    int32_t t = taps->taps - 1;
+    while (t > 0 && taps->at[t] == taps->pad) {
+        --t;
+    }
+    if (taps->at[t] == taps->pad) {
+        return 0;
+    }
+    return 8 - (stop - taps->at[t]) + (int64_t)(pixels - 1) * taps->step;
+}
+
+/* How many of `pixels` neighbours can be summed together, when some of their bytes are `behind` the image. */
+static inline int32_t ta_s8_dw_before_end(const ta_s8_taps *taps, int64_t behind, int32_t pixels)
+{
+    const int64_t fewer = behind > 0 ? (behind + taps->step - 1) / taps->step : 0;
+    return pixels - fewer >= TA_DW_AT_ONCE ? (int32_t)(pixels - fewer) : 1;
+}
+
 /* Copies `count` channels of the taps to `lines`, TA_DW_GROUP bytes for each, which are read instead. */
 static inline void ta_s8_dw_copy(ta_s8_taps *taps, int8_t *lines, int32_t count)
 {
@@ -177,11 +197,6 @@ static inline ta_s8_dw_run ta_s8_dw_run_at(const ta_s8_depthwise *conv, int down
         ta_s8_dw_inner(conv->width, line.outputs, (conv->kernel_width - 1) * conv->dilation_x, conv->left,
                        conv->stride_x, &line.begin, &line.stop);
     }
-#ifdef TA_DW_WHOLE
-    if (count < 8) {
-        line.begin = line.stop = 0;
-    }
-#endif
     return line;
 }
 
@@ -191,6 +206,7 @@ static inline void ta_s8_dw_run_sums(ta_s8_taps *taps, const ta_s8_dw_run *line,
 {
     const ta_s8_depthwise *conv = taps->conv;
 #ifdef TA_DW_WHOLE
+    const int8_t *stop = image + (int64_t)(conv->height * conv->width - 1) * conv->channels + line->count;
     int8_t lines[TA_DW_TAPS * TA_DW_GROUP];
     if (line->count < 8) {
         (void)memset(lines, 0, sizeof lines);
@@ -203,7 +219,10 @@ static inline void ta_s8_dw_run_sums(ta_s8_taps *taps, const ta_s8_dw_run *line,
         ta_s8_dw_place(taps, image, y * conv->stride_y - conv->top, x * conv->stride_x - conv->left);
 #ifdef TA_DW_WHOLE
         if (line->count < 8) {
-            ta_s8_dw_copy(taps, lines, line->count);
+            pixels = ta_s8_dw_before_end(taps, ta_s8_dw_behind(taps, stop, pixels), pixels);
+            if (ta_s8_dw_behind(taps, stop, pixels) > 0) {
+                ta_s8_dw_copy(taps, lines, line->count);
+            }
         }
 #endif
         ta_s8_dw_sums(taps, sums + done * TA_DW_GROUP, pixels, line->count);

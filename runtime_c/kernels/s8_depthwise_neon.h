@@ -134,8 +134,9 @@ static inline void ta_s8_dw_16_4_neon(const ta_s8_taps *taps, int32_t *sums, int
 static inline void ta_s8_dw_sums_neon(const ta_s8_taps *taps, int32_t *sums, int32_t pixels, int32_t count)
 {
     if (taps->conv->is_unsigned || !taps->conv->narrow) {
-        for (int32_t k = 0; k < pixels * count; k += 8) {
-            ta_s8_dw_any_neon(taps, sums + k / count * TA_DW_GROUP, k / count, k % count);
+        const int32_t read = count > 8 ? TA_DW_GROUP : 8;
+        for (int32_t k = 0; k < pixels * read; k += 8) {
+            ta_s8_dw_any_neon(taps, sums + k / read * TA_DW_GROUP, k / read, k % read);
         }
     } else if (pixels == 1 && count > 8) {
         ta_s8_dw_16_neon(taps, sums);

@@ -97,6 +97,14 @@ CHOSEN = (
 )
 """What models have: whole tiles, first layers, windows of several chunks, much padding, long rows."""
 
+NARROW = (
+    Shape(image=(3, 29), channels=(7, 7), kernel=(3, 3), padding=(1, 1, 1, 1)),
+    Shape(image=(33, 4), channels=(3, 3), kernel=(3, 2), padding=(1, 0, 2, 1), batch=2),
+    Shape(image=(4, 31), channels=(17, 17), kernel=(2, 3), strides=(1, 2)),
+    Shape(image=(2, 19), channels=(2, 2), kernel=(1, 3), dilation=(1, 2)),
+)
+"""Depthwise: channels that fill no 8, the last of which end the image, in lines of many windows."""
+
 LONG = (
     Shape(image=(3, 5), channels=(400, 40), kernel=(2, 3), padding=(1, 1, 0, 1)),
     Shape(image=(12, 10), channels=(3, 50), kernel=(5, 5), padding=(4, 4, 4, 4), dilation=(2, 2)),

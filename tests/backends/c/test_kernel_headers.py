@@ -16,6 +16,7 @@ from tests.backends.c.integer_cases import integer_cases
 from tests.backends.c.kernel_cases import (
     CHOSEN,
     LONG,
+    NARROW,
     Shape,
     conv2d_cases,
     dense_cases,
@@ -43,11 +44,11 @@ def cases() -> list[Case]:
     return [
         *conv2d_cases(rng, shapes, PAIRS),
         *dense_cases(rng, PAIRS),
-        *depthwise_cases(rng, [shape for shape in shapes if prod(shape.kernel) <= 25]),
+        *depthwise_cases(rng, [*NARROW, *(shape for shape in shapes if prod(shape.kernel) <= 25)]),
         *sum_cases(rng, PAIRS),
         *hybrid_dense_cases(rng, PAIRS),
         *hybrid_conv2d_cases(rng, shapes, PAIRS),
-        *hybrid_depthwise_cases(rng, shapes, PAIRS),
+        *hybrid_depthwise_cases(rng, [*shapes, *NARROW], PAIRS),
         *part_cases(rng, PAIRS),
         *integer_cases(rng, PAIRS),
         *conversion_cases(rng),

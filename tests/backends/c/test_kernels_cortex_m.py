@@ -15,6 +15,7 @@ from tests.backends.c.hybrid_cases import hybrid_conv2d_cases, hybrid_dense_case
 from tests.backends.c.integer_cases import integer_cases
 from tests.backends.c.kernel_cases import (
     CHOSEN,
+    NARROW,
     conv2d_cases,
     dense_cases,
     depthwise_cases,
@@ -50,7 +51,7 @@ def cases(isa: InstructionSet, family: str) -> list[Case]:
     if family == "hybrid":
         return [*hybrid_dense_cases(rng, layout), *hybrid_conv2d_cases(rng, shapes, layout)]
     if family == "hybrid_depthwise":
-        return list(hybrid_depthwise_cases(rng, shapes, layout))
+        return list(hybrid_depthwise_cases(rng, [*shapes, *NARROW], layout))
     if family == "strips":
         return [case for _ in range(3) for case in strip_cases(rng)]
     if family == "parts":
@@ -58,7 +59,7 @@ def cases(isa: InstructionSet, family: str) -> list[Case]:
     return [
         *conv2d_cases(rng, shapes, layout),
         *dense_cases(rng, layout),
-        *depthwise_cases(rng, [shape for shape in shapes if prod(shape.kernel) <= 25]),
+        *depthwise_cases(rng, [*NARROW, *(shape for shape in shapes if prod(shape.kernel) <= 25)]),
         *sum_cases(rng, layout),
     ]
 

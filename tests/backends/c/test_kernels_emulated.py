@@ -16,6 +16,7 @@ from tests.backends.c.hybrid_cases import hybrid_conv2d_cases, hybrid_dense_case
 from tests.backends.c.integer_cases import integer_cases
 from tests.backends.c.kernel_cases import (
     CHOSEN,
+    NARROW,
     conv2d_cases,
     dense_cases,
     depthwise_cases,
@@ -84,11 +85,11 @@ def cases_of(form: Form) -> list[Case]:
         return products
     return [
         *products,
-        *depthwise_cases(rng, [shape for shape in shapes if prod(shape.kernel) <= 25]),
+        *depthwise_cases(rng, [*NARROW, *(shape for shape in shapes if prod(shape.kernel) <= 25)]),
         *sum_cases(rng, layout),
         *hybrid_dense_cases(rng, layout),
         *hybrid_conv2d_cases(rng, shapes, layout),
-        *hybrid_depthwise_cases(rng, shapes, layout),
+        *hybrid_depthwise_cases(rng, [*shapes, *NARROW], layout),
         *part_cases(rng, layout),
         *integer_cases(rng, layout),
         *real_part_cases(rng),

@@ -88,7 +88,7 @@ def in_strips(operator: Operator, model: Model, strips: Strips) -> bool:
 
 def _inner(operator: Operator, model: Model) -> int:
     """Outputs of an image that are summed with their neighbours: along lines, which follow the longer side,
-    those whose windows are between the borders; none where channels do not fill groups of 8.
+    those whose windows are between the borders.
     """
     attributes: Any = operator.attributes
     x, out = model.tensors[operator.inputs[0]].shape, model.tensors[operator.output].shape
@@ -99,7 +99,7 @@ def _inner(operator: Operator, model: Model) -> int:
     room = x[along + 1] - 1 - (kernel[along] - 1) * dilation[along] + padding[along]
     last = min(room // strides[along] + 1, out[along + 1])
     inner = max(last - max(ceil(padding[along] / strides[along]), 0), 0)
-    return 0 if x[3] % 8 else inner * out[2 - along]
+    return int(inner * out[2 - along])
 
 
 def made(operator: Operator, model: Model, apart: int = 0, after: Sum | None = None) -> Made:
