@@ -11,11 +11,11 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
 from target_arch.calibrate.observations import CopyObservation, Observation, OrderObservation, Work
 from target_arch.run.tools.toolchain import missing
-from target_arch.soc.costs import FittedCosts, MeasuredTime, OrderCost, PathCost, StatedError
+from target_arch.soc.costs import FittedCosts, MeasuredTime, OrderCost, PathCost, StatedError, of_any_kind
 
 _PULLS = (1e-6, 1e-3, 1e-2, 0.1, 1.0)
 """How much it may weigh that a rate leaves the backend's, as a part of what the errors of calls weigh."""
@@ -43,12 +43,33 @@ def fitted(some: Sequence[Observation], probes: Sequence[Observation] = (), *, c
     their rates keep the proportion of the backend's; how much these weigh is what estimates parts of the
     calls best from the rest. ToolMissing without SciPy.
     """
+    rates = _rates(*(_alike(part) for part in (some, probes))) | _rates(some, probes)
+    times = {unit: MeasuredTime(amount=rates[unit], cycles=cycles) for unit in sorted(rates)}
+    return FittedCosts(rates=times, share=_share([*probes, *some]))
+
+
+def _rates(some: Sequence[Observation], probes: Sequence[Observation]) -> dict[str, float]:
     rates: dict[str, float] = {}
     for units in _together([*probes, *some]):
         own, probed = ([each for each in part if units & each.work.units.keys()] for part in (some, probes))
         rates |= _pulled(own, probed)
-    times = {unit: MeasuredTime(amount=rates[unit], cycles=cycles) for unit in sorted(rates)}
-    return FittedCosts(rates=times, share=_share([*probes, *some]))
+    return rates
+
+
+def _alike(calls: Sequence[Observation]) -> list[Observation]:
+    """The calls that do nothing but what kinds of operators are counted by, as calls of any kind."""
+    return [
+        evolve(each, work=evolve(each.work, units=_merged(each.work.units), priced=_merged(each.work.priced)))
+        for each in calls
+        if all(of_any_kind(unit) != unit for unit in each.work.units)
+    ]
+
+
+def _merged(units: Mapping[str, float]) -> dict[str, float]:
+    merged: dict[str, float] = {}
+    for unit, count in units.items():
+        merged[of_any_kind(unit)] = merged.get(of_any_kind(unit), 0.0) + count
+    return merged
 
 
 def _together(calls: Sequence[Observation]) -> list[set[str]]:
@@ -117,9 +138,8 @@ def _price(unit: str, some: Sequence[Observation]) -> float:
 
 def expected(work: Work, costs: FittedCosts) -> float:
     """The amount of a call at fitted rates; a share of the backend's estimate where a unit has none."""
-    if all(unit in costs.rates for unit in work.units):
-        return _summed(work, {unit: costs.rates[unit].amount for unit in work.units})
-    return costs.share * work.estimate
+    amount = costs.amount(work.units)
+    return costs.share * work.estimate if amount is None else amount
 
 
 def left_out(

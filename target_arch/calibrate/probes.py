@@ -31,6 +31,10 @@ class LayerKind(Enum):
     AVERAGE = auto()
     MAXIMUM = auto()
     """Pools of 2x2."""
+    HALF = auto()
+    """Every channel of the first half of them."""
+    TWICE = auto()
+    """All channels, and behind them all again."""
     DENSE = auto()
     """The first one is of the mean over the image."""
 
@@ -115,6 +119,24 @@ _NETS: dict[str, tuple[tuple[int, ...], tuple[Layer, ...]]] = {
             *_dense(12),
         ),
     ),
+    "moves": (
+        (3, 24, 24),
+        (
+            _convolution(24, (3, 3)),
+            Layer(LayerKind.HALF),
+            _convolution(16),
+            Layer(LayerKind.TWICE),
+            _convolution(40, stride=(2, 2)),
+            Layer(LayerKind.HALF),
+            _convolution(12, stride=(2, 2)),
+            Layer(LayerKind.TWICE),
+            _convolution(64, stride=(3, 3)),
+            Layer(LayerKind.HALF),
+            _convolution(10),
+            Layer(LayerKind.TWICE),
+            *_dense(8),
+        ),
+    ),
     "dense": ((300,), _dense(160, 160, 48, 400, 96, 16, 200, 6)),
 }
 
@@ -159,6 +181,10 @@ class _Net:
                 self._pool("AveragePool")
             case LayerKind.MAXIMUM:
                 self._pool("MaxPool")
+            case LayerKind.HALF:
+                self._half()
+            case LayerKind.TWICE:
+                self._twice()
             case _:
                 self._window(layer)
 
@@ -193,6 +219,18 @@ class _Net:
         pooled = self._node(kind, [self.value], kernel_shape=(2, 2), strides=(2, 2))
         self.value = self._quantized(pooled, _SCALE)
         self.shape = (self.shape[0], *(extent // 2 for extent in self.shape[1:]))
+
+    def _half(self) -> None:
+        channels, *extents = self.shape
+        limits = [self._constant(np.array([limit], np.int64)) for limit in (0, channels // 2, 1)]
+        half = self._node("Slice", [self.value, *limits])
+        self.value = self._quantized(half, _SCALE)
+        self.shape = (channels // 2, *extents)
+
+    def _twice(self) -> None:
+        twice = self._node("Concat", [self.value, self.value], axis=1)
+        self.value = self._quantized(twice, _SCALE)
+        self.shape = (2 * self.shape[0], *self.shape[1:])
 
     def _parameters(self, shape: tuple[int, ...]) -> tuple[str, str]:
         """Weights and biases of a layer; the scale keeps results in range whatever their number."""

@@ -37,6 +37,8 @@ _SETUP = evolve(LATENCY, written_in="ns")
 _BANDWIDTH = evolve(BANDWIDTH_OF_PATHS, written_in="MB/s")
 _POWER = Annotated[float | None, WATTS, WHERE_THERE]
 _PART = Annotated[float, Real(digits=4)]
+_OF_KIND = ": "
+"""Behind the kind of operator in the name of a unit."""
 
 
 @frozen(kw_only=True)
@@ -274,12 +276,23 @@ class StatedError(ClosedRecord):
         return f"{self.median:.1%} in the median, {self.worst:.0%} at most in {self.steps:,} steps"
 
 
+def unit_of_kind(kind: str, unit: str) -> str:
+    """The name of a unit of work of one kind of operator."""
+    return f"{kind}{_OF_KIND}{unit}"
+
+
+def of_any_kind(unit: str) -> str:
+    """`slice of int8: byte` as `any kind: byte`. A backend's own unit is of no kind, and is itself."""
+    _, kind, name = unit.rpartition(_OF_KIND)
+    return unit_of_kind("any kind", name) if kind else unit
+
+
 @frozen(kw_only=True)
 class FittedCosts(ClosedRecord):
     """The cost of each unit of work at a target_arch.
 
-    An operator with a unit that has no rate takes `share` times its backend's estimate. `error` is None where
-    no model was left out.
+    A unit of a kind of operator that has no rate takes that of any kind. An operator with another unit that
+    has none takes `share` times its backend's estimate. `error` is None where no model was left out.
     """
 
     rates: Annotated[
@@ -292,6 +305,15 @@ class FittedCosts(ClosedRecord):
     def cycles(self) -> bool:
         """True where the rates are cycles."""
         return any(rate.cycles for rate in self.rates.values())
+
+    def amount(self, units: Mapping[str, float]) -> float | None:
+        """The amount that so many of each unit take; None where there is no rate for one of them."""
+        found = [
+            (self.rates.get(unit, self.rates.get(of_any_kind(unit))), count) for unit, count in units.items()
+        ]
+        if any(rate is None for rate, _ in found):
+            return None
+        return sum(rate.amount * count for rate, count in found if rate is not None)
 
     def contradictions(self) -> Iterator[tuple[Path, str]]:
         """Rates that are none, or cannot be added."""

@@ -78,6 +78,21 @@ def test_an_operator_with_an_unknown_unit_takes_a_share_of_its_estimate() -> Non
     assert expected(work("new", {"tap": 5.0}, 1000.0), costs) == pytest.approx(1000.0 * costs.share)
 
 
+def test_a_kind_that_was_never_measured_takes_what_any_kind_does() -> None:
+    """Calls with units of a backend's own say nothing about it."""
+    some = [
+        Observation(
+            work=work("one", {f"{kind}: byte": count, f"{kind}: call": 1.0}, count), amount=20.0 + 0.5 * count
+        )
+        for kind in ("concat of int8", "tile of float32")
+        for count in (10.0, 300.0, 5000.0)
+    ]
+    costs = fitted([*some, *planted(0)], cycles=True)
+    slices = work("new", {"slice of int16: byte": 800.0, "slice of int16: call": 1.0}, 1.0)
+    assert expected(slices, costs) == pytest.approx(420.0, rel=0.05)
+    assert not costs.rates.keys() >= slices.units.keys()
+
+
 def test_the_stated_error_is_that_of_all_calls() -> None:
     calls = list(planted(2))
     off = [

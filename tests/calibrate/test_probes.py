@@ -15,7 +15,7 @@ from target_arch.soc import read_soc
 from target_arch.soc.files.cost_file import parse_costs
 
 SOC = read_soc("mcu_m7")
-NAMES = ("probe_dense", "probe_depthwise", "probe_sequence", "probe_windows")
+NAMES = ("probe_dense", "probe_depthwise", "probe_moves", "probe_sequence", "probe_windows")
 
 
 def written(folder: Path, name: str) -> CompileRequest:

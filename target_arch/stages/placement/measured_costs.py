@@ -73,11 +73,12 @@ def _of_signature(costs: Costs, question: Question) -> KnownCost | None:
 def _fitted(fitted: FittedCosts, question: Question, backend: Backend) -> KnownCost:
     """The sum of an operator's units at their rates; a share of the backend's estimate where one has none."""
     parts = work_parts(question, backend)
-    if all(unit in fitted.rates for unit in parts):
-        amounts = (fitted.rates[unit].amount * part.count for unit, part in parts.items())
-        seconds = _seconds(MeasuredTime(amount=sum(amounts), cycles=fitted.cycles), 1, question)
-    else:
+    amount = fitted.amount({unit: part.count for unit, part in parts.items()})
+    if amount is None:
         seconds = fitted.share * backend.cost(question)
+    else:
+        seconds = _seconds(MeasuredTime(amount=amount, cycles=fitted.cycles), 1, question)
+    if not fitted.rates.keys() >= parts.keys():
         return KnownCost(seconds=seconds, scaled=True, low=seconds, high=seconds)
     low, high = (1.0, 1.0) if fitted.error is None else (fitted.error.low, fitted.error.high)
     return KnownCost(seconds=seconds, fitted=True, low=seconds * low, high=seconds * high)

@@ -5,6 +5,7 @@ from math import prod
 
 from target_arch.backend.contract import Backend, Question, WorkPart
 from target_arch.plan.operators.kinds import OperatorKind
+from target_arch.soc.costs import unit_of_kind
 
 
 def work_parts(question: Question, backend: Backend) -> Mapping[str, WorkPart]:
@@ -35,6 +36,6 @@ def _of_kind(question: Question, seconds: float) -> dict[str, WorkPart]:
     some = [(unit, count) for unit, count in counts.items() if count]
     kind = f"{operator.kind} of {model.tensors[operator.output].dtype}"
     return {
-        f"{kind}: {unit}": WorkPart(count=float(count), seconds=0.0 if number else seconds)
+        unit_of_kind(kind, unit): WorkPart(count=float(count), seconds=0.0 if number else seconds)
         for number, (unit, count) in enumerate(some)
     }
