@@ -154,12 +154,18 @@ def scaled_product(site: TFLiteOperator) -> Any:
 
 
 def quotient(site: TFLiteOperator) -> Any:
-    """DIV, of stored values those of eight bits. NotConverted where LiteRT shifts farther than C defines."""
+    """DIV, of stored values those of eight bits. NotConverted where LiteRT shifts farther than C defines, and
+    where a zero point is no value of its type: tables have a row for every distance from it.
+    """
     if not site.stored:
         return _of_reals(site)
     if site.x.dtype not in STORED:
         raise NotConverted(f"stored values of type {site.x.dtype}")
     a, b = site.tensor(0), site.tensor(1)
+    for operand in (a, b):
+        low, high = DTYPE_RANGE[operand.dtype]
+        if not low <= operand.zero_point <= high:
+            raise NotConverted(f"{operand.dtype} does not hold the zero point {operand.zero_point}")
     scale = encoded(float32(a.scale / float32(b.scale * site.out.scale)))
     dividends, divisors = _centred(a), {abs(value) for value in _centred(b)}
     if 0 in divisors and b.value is not None:

@@ -348,6 +348,17 @@ def test_shifts_that_c_does_not_define_are_refused(tmp_path: Path) -> None:
     )
 
 
+def test_a_divisor_whose_zero_point_its_type_does_not_hold_is_refused(tmp_path: Path) -> None:
+    """Tables would have a row for each of the distances from it."""
+    file = TfliteFile()
+    a, b = file.input((4,), "int8", 0.1, 0), file.input((4,), "int8", 0.1, 2**30)
+    file.operator("DIV", [a, b], [file.output((4,), "int8", 100.0, 0)], ("DivOptions", {}), 2)
+    path = tmp_path / "m.tflite"
+    path.write_bytes(file.content())
+    with pytest.raises(DiagnosticError, match="at `t2`: int8 does not hold the zero point 1073741824"):
+        import_model(path)
+
+
 def test_int16_slopes_are_refused(tmp_path: Path) -> None:
     """LiteRT takes them, and reads their bytes as int8."""
     file = TfliteFile()
