@@ -58,9 +58,9 @@ def explain_turns(
     the rest as in `explain_model`. Everything is lowered where there are such cores and frames are wanted.
     None where frames take no turns, or the model does not fit.
     """
-    prepared = prepare(request, reuse)
     if wanted_frames(request) is None or not any(spare_cores(request.soc)):
         return None
+    prepared = prepare(request, reuse)
     try:
         lowered = plan(prepared, request.soc, advised=False)
     except NOT_LOWERED:

@@ -308,12 +308,13 @@ class FittedCosts(ClosedRecord):
 
     def amount(self, units: Mapping[str, float]) -> float | None:
         """The amount that so many of each unit take; None where there is no rate for one of them."""
-        found = [
-            (self.rates.get(unit, self.rates.get(of_any_kind(unit))), count) for unit, count in units.items()
-        ]
-        if any(rate is None for rate, _ in found):
-            return None
-        return sum(rate.amount * count for rate, count in found if rate is not None)
+        amount = 0.0
+        for unit, count in units.items():
+            rate = self.rates.get(unit) or self.rates.get(of_any_kind(unit))
+            if rate is None:
+                return None
+            amount += rate.amount * count
+        return amount
 
     def contradictions(self) -> Iterator[tuple[Path, str]]:
         """Rates that are none, or cannot be added."""
