@@ -7,6 +7,7 @@ outputs. Shapes are static. What only one format has is added by the site of tha
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,14 @@ MOST_FILLED = 2**26
 
 class NotConverted(ValueError):
     """No converter takes an operator as it is; the text is the reason, after the operator's name."""
+
+
+def filled(*shape: int) -> tuple[int, ...]:
+    """The shape of a constant that an operator makes. Raises NotConverted where it is too large."""
+    count = prod(shape)
+    if count > MOST_FILLED:
+        raise NotConverted(f"a constant of {count:,} elements, more than {MOST_FILLED:,}")
+    return shape
 
 
 @frozen(kw_only=True)

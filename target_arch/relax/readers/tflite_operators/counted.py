@@ -11,7 +11,7 @@ from target_arch.relax.ir.graph import dtype_of
 from target_arch.relax.loops.different import DifferentSlices
 from target_arch.relax.loops.places import PlacesOfElements
 from target_arch.relax.readers.tflite_operators.site import Converter, TFLiteOperator
-from target_arch.relax.site import NotConverted, constant
+from target_arch.relax.site import NotConverted, constant, filled
 
 
 def where(site: TFLiteOperator) -> Any:
@@ -30,7 +30,7 @@ def unique(site: TFLiteOperator) -> list[Any]:
     shape = site.shape(0)
     if len(shape) != 1 or not shape[0]:
         raise NotConverted("its operand has not one dimension with elements")
-    (extent,) = shape
+    (extent,) = filled(*shape)
     kernel = DifferentSlices(shape=shape, axis=0, is_sorted=False)
     whole = site.written((3 * extent + 1,), "int64", kernel.write, site.operand(0))
     count = _part(site, whole, 3 * extent, 3 * extent + 1)

@@ -15,7 +15,7 @@ from target_arch.relax.readers.tflite_operators.site import (
     require_reals,
     same_grid,
 )
-from target_arch.relax.site import NotConverted
+from target_arch.relax.site import NotConverted, filled
 
 Array = np.ndarray[Any, Any]
 
@@ -34,7 +34,7 @@ def _nearest(before: int, after: int, *, corners: bool, centers: bool) -> Array:
     """The place in the image of each row (or column) of the result, in float32 as LiteRT computes it."""
     f = np.float32
     scale = f(before - 1) / f(after - 1) if corners and after > 1 else f(before) / f(after)
-    value = (np.arange(after, dtype=np.float32) + f(0.5 if centers else 0.0)) * scale
+    value = (np.arange(*filled(after), dtype=np.float32) + f(0.5 if centers else 0.0)) * scale
     whole = np.floor(value + f(0.5)) if corners else np.floor(value)
     places: Array = np.clip(whole, 0, before - 1).astype(np.int32)
     return places
@@ -65,7 +65,7 @@ def _weighed_real(before: int, after: int, *, corners: bool, centers: bool) -> t
     """The same in float32, which uint8 values get (LiteRT `ComputeInterpolationValues`)."""
     f = np.float32
     scale = f(before - 1) / f(after - 1) if corners and after > 1 else f(before) / f(after)
-    place = np.arange(after, dtype=np.float32)
+    place = np.arange(*filled(after), dtype=np.float32)
     scaled = (place + f(0.5)) * scale - f(0.5) if centers else place * scale
     lower = np.maximum(np.floor(scaled), 0).astype(np.int32)
     upper = np.minimum(np.ceil(scaled), before - 1).astype(np.int32)
@@ -79,7 +79,7 @@ def _weighed(before: int, after: int, *, corners: bool, centers: bool) -> tuple[
     step = ((1 << 10) * before + after // 2) // after
     if corners and after > 1:
         step = ((1 << 10) * (before - 1) + (after - 1) // 2) // (after - 1)
-    scaled = np.arange(after, dtype=np.int64) * step
+    scaled = np.arange(*filled(after), dtype=np.int64) * step
     if centers:
         scaled = scaled + step // 2 - (1 << 9)
     lower = np.maximum((scaled / 1024).astype(np.int64), 0)

@@ -1,7 +1,6 @@
 """Operators that move elements: on stored integers as on floats, where input and output have one grid."""
 
 from collections.abc import Mapping
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from target_arch.relax.readers.tflite_operators.site import (
     require_reals,
     same_grid,
 )
-from target_arch.relax.site import MOST_FILLED, NotConverted, constant
+from target_arch.relax.site import NotConverted, constant, filled
 
 Array = np.ndarray[Any, Any]
 
@@ -314,27 +313,19 @@ def fill(site: TFLiteOperator) -> Any:
     if not same_grid(value, site.out):
         raise NotConverted("its output is quantized unlike its input")
     if value.value is not None:
-        return constant(np.full(_made(site), value.constant, site.out.dtype))
+        return constant(np.full(filled(*site.out.shape), value.constant, site.out.dtype))
     return site.defined("repeated", relax.op.reshape(value.expr, (1,)))
 
 
 def range_(site: TFLiteOperator) -> Any:
     """RANGE of constants."""
     first, _, step = (site.tensor(index).constant for index in range(3))
-    return constant((first + step * np.arange(*_made(site))).astype(site.out.dtype))
+    return constant((first + step * np.arange(*filled(*site.out.shape))).astype(site.out.dtype))
 
 
 def zeros_like(site: TFLiteOperator) -> Any:
     """ZEROS_LIKE: a constant."""
-    return constant(np.zeros(_made(site), site.out.dtype))
-
-
-def _made(site: TFLiteOperator) -> tuple[int, ...]:
-    """The shape of a constant that an operator makes. Raises NotConverted where it is too large."""
-    count = prod(site.out.shape)
-    if count > MOST_FILLED:
-        raise NotConverted(f"a constant of {count:,} elements, more than {MOST_FILLED:,}")
-    return site.out.shape
+    return constant(np.zeros(filled(*site.out.shape), site.out.dtype))
 
 
 def depth_to_space(site: TFLiteOperator) -> Any:

@@ -25,7 +25,7 @@ from target_arch.relax.readers.tflite_operators.site import (
     TFLiteOperator,
     require_computed,
 )
-from target_arch.relax.site import NotConverted, constant
+from target_arch.relax.site import NotConverted, constant, filled
 
 Array = np.ndarray[Any, Any]
 
@@ -253,7 +253,7 @@ def batch_matmul(site: TFLiteOperator) -> Any:
         return relax.op.matmul(_adjoint(x, options.AdjX()), _adjoint(y, options.AdjY()))
     if x.value is not None:
         raise NotConverted("its first operand is constant")
-    if (x.dtype, y.dtype, y.value) == ("int8", "int8", None):
+    if y.value is None and x.dtype == y.dtype == "int8":
         return _matrices(site, options)
     tables, attributes = _scaled(site, x, y)
     other = y.expr if y.value is None else y.constant
@@ -309,7 +309,7 @@ def _scaled(
         "least_right": min(rights),
         **ending(site.out),
     }
-    bias = np.zeros(site.out.shape[-1], "int64" if wide else "int32")
+    bias = np.zeros(filled(site.out.shape[-1]), "int64" if wide else "int32")
     multipliers = [reduced(multiplier) if wide else multiplier for multiplier, _ in pairs]
     return (bias, np.array(multipliers, np.int32), np.array(rights, np.int8)), attributes
 

@@ -11,7 +11,7 @@ pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert: pip install 
 from ai_edge_litert import schema_py_generated as schema
 
 from conformance.tflite_cases import UNIT
-from conformance.tflite_files import TfliteFile
+from conformance.tflite_files import Array, TfliteFile
 from conformance.tflite_operators import EQUAL, Variant, outcomes, reference, run_once
 from tests.relax.readers.tflite_operators.refusals import reasons
 from tests.slow import slow_except
@@ -131,6 +131,26 @@ def test_constants_alone_are_computed(tmp_path: Path, needs_tool: Callable[[str]
     file.operator("ADD", [less, values], [total], ("AddOptions", {}))
     file.operator("MUL", [x, total], [y], ("MulOptions", {}))
     content, frame = file.content(), np.array([1, -2, 3, 2**30], np.int32)
+    theirs = reference(content)
+    assert theirs is not None
+    theirs.set_tensor(theirs.get_input_details()[0]["index"], frame)
+    theirs.invoke()
+    expected = theirs.get_tensor(theirs.get_output_details()[0]["index"])
+    assert run_once(content, [frame.tobytes()], tmp_path) == (expected.tobytes(),)
+
+
+def test_a_product_with_constant_matrices(tmp_path: Path, needs_tool: Callable[[str], str]) -> None:
+    needs_tool("gcc")
+    file, draw = TfliteFile(), np.random.default_rng(3)
+
+    def values(*shape: int) -> Array:
+        return draw.integers(-128, 128, shape).astype(np.int8)
+
+    weights = file.tensor((2, 3, 5), "int8", 0.03, data=values(2, 3, 5))
+    operands = [file.input((2, 4, 5), "int8", 0.02), weights]
+    options = ("BatchMatMulOptions", {"adjY": True})
+    file.operator("BATCH_MATMUL", operands, [file.output((2, 4, 3), "int8", 0.2)], options, 3)
+    content, frame = file.content(), values(2, 4, 5)
     theirs = reference(content)
     assert theirs is not None
     theirs.set_tensor(theirs.get_input_details()[0]["index"], frame)
