@@ -15,11 +15,13 @@ from attrs import evolve, frozen
 
 from target_arch.calibrate.observations import CopyObservation, Observation, OrderObservation, Work
 from target_arch.run.tools.toolchain import missing
-from target_arch.soc.costs import FittedCosts, MeasuredTime, OrderCost, PathCost, StatedError, of_any_kind
+from target_arch.soc.costs import FittedCosts, MeasuredTime, OrderCost, PathCost, StatedError, likenesses
 
 _PULLS = (1e-6, 1e-3, 1e-2, 0.1, 1.0)
 """How much it may weigh that a rate leaves the backend's, as a part of what the errors of calls weigh."""
 _LEAST = 1e-30
+_ANY_TYPE, _ANY_KIND = 0, 1
+"""Places of `likenesses`."""
 _CALLS_FOR_LIMITS = 10
 """Fewer calls have no tenth of them beyond a limit: then the limits are the extremes."""
 
@@ -43,7 +45,10 @@ def fitted(some: Sequence[Observation], probes: Sequence[Observation] = (), *, c
     their rates keep the proportion of the backend's; how much these weigh is what estimates parts of the
     calls best from the rest. ToolMissing without SciPy.
     """
-    rates = _rates(*(_alike(part) for part in (some, probes))) | _rates(some, probes)
+    rates: dict[str, float] = {}
+    for likeness in (_ANY_KIND, _ANY_TYPE):
+        rates |= _rates(*(_alike(part, likeness) for part in (some, probes)))
+    rates |= _rates(some, probes)
     times = {unit: MeasuredTime(amount=rates[unit], cycles=cycles) for unit in sorted(rates)}
     return FittedCosts(rates=times, share=_share([*probes, *some]))
 
@@ -56,19 +61,27 @@ def _rates(some: Sequence[Observation], probes: Sequence[Observation]) -> dict[s
     return rates
 
 
-def _alike(calls: Sequence[Observation]) -> list[Observation]:
-    """The calls that do nothing but what kinds of operators are counted by, as calls of any kind."""
+def _alike(calls: Sequence[Observation], likeness: int) -> list[Observation]:
+    """The calls that do nothing but what kinds of operators are counted by, by units of more operators."""
     return [
-        evolve(each, work=evolve(each.work, units=_merged(each.work.units), priced=_merged(each.work.priced)))
+        evolve(
+            each,
+            work=evolve(
+                each.work,
+                units=_merged(each.work.units, likeness),
+                priced=_merged(each.work.priced, likeness),
+            ),
+        )
         for each in calls
-        if all(of_any_kind(unit) != unit for unit in each.work.units)
+        if all(likenesses(unit) for unit in each.work.units)
     ]
 
 
-def _merged(units: Mapping[str, float]) -> dict[str, float]:
+def _merged(units: Mapping[str, float], likeness: int) -> dict[str, float]:
     merged: dict[str, float] = {}
     for unit, count in units.items():
-        merged[of_any_kind(unit)] = merged.get(of_any_kind(unit), 0.0) + count
+        alike = likenesses(unit)[likeness]
+        merged[alike] = merged.get(alike, 0.0) + count
     return merged
 
 

@@ -1,8 +1,8 @@
 """Nets of layers in many shapes, for measuring: no user's model has all of them.
 
 Layers of one network have much in common, so their times do not tell what a product costs and what an output
-does. Here windows, channels, strides, rows and lengths vary one against the other. Each net exists with 8-bit
-values and in float32.
+does. Here windows, channels, strides, rows and lengths vary one against the other. Nets exist with 8-bit
+values and in float32, those of memories and recurrent layers in float32 alone.
 """
 
 from collections.abc import Sequence
@@ -17,6 +17,7 @@ from onnx import TensorProto, helper, numpy_helper
 _SCALE = 0.05
 _WEIGHT_SCALE = 0.02
 _BIASES = 500
+_STEPS = 8
 _OPSET = 17
 _IR_VERSION = 8
 
@@ -35,6 +36,11 @@ class LayerKind(Enum):
     """Every channel of the first half of them."""
     TWICE = auto()
     """All channels, and behind them all again."""
+    MEMORY = auto()
+    """A sum of products of every eight features with weights of their own, as of a memory of eight steps."""
+    LSTM = auto()
+    GRU = auto()
+    """Recurrent layers of a sequence, whose steps are rows."""
     DENSE = auto()
     """The first one is of the mean over the image."""
 
@@ -137,16 +143,56 @@ _NETS: dict[str, tuple[tuple[int, ...], tuple[Layer, ...]]] = {
             *_dense(8),
         ),
     ),
+    "spectrum": (
+        (1, 60, 32),
+        (
+            _convolution(6, (9, 6), (2, 1)),
+            _convolution(1),
+            _convolution(12, (12, 5), (1, 2)),
+            _convolution(1),
+            _convolution(24, (5, 7)),
+            _convolution(1),
+            _convolution(16, (10, 10), (2, 2)),
+            *_dense(7),
+        ),
+    ),
     "dense": ((300,), _dense(160, 160, 48, 400, 96, 16, 200, 6)),
 }
+
+
+_NETS_OF_FLOATS: dict[str, tuple[tuple[int, ...], tuple[Layer, ...]]] = {
+    "memories": (
+        (120,),
+        (
+            *_dense(256),
+            Layer(LayerKind.MEMORY),
+            *_dense(1_024),
+            Layer(LayerKind.MEMORY),
+            *_dense(9, 640),
+            Layer(LayerKind.MEMORY),
+            *_dense(5),
+        ),
+    ),
+    "recurrent": (
+        (1, 20, 24),
+        (
+            Layer(LayerKind.LSTM, 40),
+            Layer(LayerKind.GRU, 16),
+            Layer(LayerKind.LSTM, 64),
+            Layer(LayerKind.GRU, 96),
+            *_dense(4),
+        ),
+    ),
+}
+"""Nets whose operators ONNX has for floats alone."""
 
 
 def probes() -> tuple[onnx.ModelProto, ...]:
     """All probes, named `probe_…`. Each ends with a softmax."""
     return tuple(
         _Net(f"probe_{name}{'' if integer else '_float32'}", shape, integer).model(layers)
-        for integer in (True, False)
-        for name, (shape, layers) in _NETS.items()
+        for integer, nets in ((True, _NETS), (False, _NETS | _NETS_OF_FLOATS))
+        for name, (shape, layers) in nets.items()
     )
 
 
@@ -185,6 +231,12 @@ class _Net:
                 self._half()
             case LayerKind.TWICE:
                 self._twice()
+            case LayerKind.MEMORY:
+                self._memory()
+            case LayerKind.LSTM:
+                self._recurrent("LSTM", 4, layer.outputs)
+            case LayerKind.GRU:
+                self._recurrent("GRU", 3, layer.outputs)
             case _:
                 self._window(layer)
 
@@ -231,6 +283,28 @@ class _Net:
         twice = self._node("Concat", [self.value, self.value], axis=1)
         self.value = self._quantized(twice, _SCALE)
         self.shape = (2 * self.shape[0], *self.shape[1:])
+
+    def _memory(self) -> None:
+        units = self.shape[0] // _STEPS
+        weights = self.random.uniform(-1, 1, size=(units, _STEPS, 1)).astype(np.float32)
+        steps = self._reshaped(self.value, (units, 1, _STEPS))
+        sums = self._node("MatMul", [steps, self._constant(weights)])
+        self.value = self._reshaped(sums, (1, units))
+        self.shape = (units,)
+
+    def _recurrent(self, kind: str, gates: int, outputs: int) -> None:
+        batch, steps, inputs = self.shape
+        weights = [
+            self._constant(self.random.uniform(-0.2, 0.2, (1, gates * outputs, width)).astype(np.float32))
+            for width in (inputs, outputs)
+        ]
+        entering = self._reshaped(self.value, (steps, batch, inputs))
+        states = self._node(kind, [entering, *weights], hidden_size=outputs)
+        self.shape = (batch, steps, outputs)
+        self.value = self._reshaped(states, (1, *self.shape))
+
+    def _reshaped(self, value: str, shape: tuple[int, ...]) -> str:
+        return self._node("Reshape", [value, self._constant(np.array(shape, np.int64))])
 
     def _parameters(self, shape: tuple[int, ...]) -> tuple[str, str]:
         """Weights and biases of a layer; the scale keeps results in range whatever their number."""

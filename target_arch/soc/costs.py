@@ -37,6 +37,7 @@ _SETUP = evolve(LATENCY, written_in="ns")
 _BANDWIDTH = evolve(BANDWIDTH_OF_PATHS, written_in="MB/s")
 _POWER = Annotated[float | None, WATTS, WHERE_THERE]
 _PART = Annotated[float, Real(digits=4)]
+_OF_TYPE = " of "
 _OF_KIND = ": "
 """Behind the kind of operator in the name of a unit."""
 
@@ -276,23 +277,29 @@ class StatedError(ClosedRecord):
         return f"{self.median:.1%} in the median, {self.worst:.0%} at most in {self.steps:,} steps"
 
 
-def unit_of_kind(kind: str, unit: str) -> str:
-    """The name of a unit of work of one kind of operator."""
-    return f"{kind}{_OF_KIND}{unit}"
+def unit_of_kind(kind: str, dtype: str, unit: str) -> str:
+    """The name of a unit of work of one kind of operator, with results of an element type."""
+    return f"{kind}{_OF_TYPE}{dtype}{_OF_KIND}{unit}"
 
 
-def of_any_kind(unit: str) -> str:
-    """`slice of int8: byte` as `any kind: byte`. A backend's own unit is of no kind, and is itself."""
+def likenesses(unit: str) -> tuple[str, ...]:
+    """The units that calls of more operators are counted by, the most alike first: of `slice of int8: byte`
+    they are `slice of any type: byte` and `any kind: byte`. A backend's own unit has none.
+    """
     _, kind, name = unit.rpartition(_OF_KIND)
-    return unit_of_kind("any kind", name) if kind else unit
+    if not kind:
+        return ()
+    operator, _, _ = unit.partition(_OF_TYPE)
+    return unit_of_kind(operator, "any type", name), f"any kind{_OF_KIND}{name}"
 
 
 @frozen(kw_only=True)
 class FittedCosts(ClosedRecord):
     """The cost of each unit of work at a target_arch.
 
-    A unit of a kind of operator that has no rate takes that of any kind. An operator with another unit that
-    has none takes `share` times its backend's estimate. `error` is None where no model was left out.
+    A unit of a kind of operator that has no rate takes that of the kind with any element type, or of any
+    kind. An operator with another unit that has none takes `share` times its backend's estimate. `error` is
+    None where no model was left out.
     """
 
     rates: Annotated[
@@ -310,7 +317,8 @@ class FittedCosts(ClosedRecord):
         """The amount that so many of each unit take; None where there is no rate for one of them."""
         amount = 0.0
         for unit, count in units.items():
-            rate = self.rates.get(unit) or self.rates.get(of_any_kind(unit))
+            rates = (self.rates.get(name) for name in (unit, *likenesses(unit)))
+            rate = next((rate for rate in rates if rate is not None), None)
             if rate is None:
                 return None
             amount += rate.amount * count

@@ -93,6 +93,20 @@ def test_a_kind_that_was_never_measured_takes_what_any_kind_does() -> None:
     assert not costs.rates.keys() >= slices.units.keys()
 
 
+def test_a_kind_of_another_type_is_nearer_than_any_kind() -> None:
+    some = [
+        Observation(
+            work=work("one", {f"{kind}: byte": count, f"{kind}: call": 1.0}, count),
+            amount=20.0 + rate * count,
+        )
+        for kind, rate in (("slice of int8", 3.0), ("tile of int16", 0.5))
+        for count in (10.0, 300.0, 5000.0)
+    ]
+    costs = fitted(some, cycles=True)
+    slices = work("new", {"slice of int16: byte": 800.0, "slice of int16: call": 1.0}, 1.0)
+    assert expected(slices, costs) == pytest.approx(2420.0, rel=0.05)
+
+
 def test_the_stated_error_is_that_of_all_calls() -> None:
     calls = list(planted(2))
     off = [

@@ -15,7 +15,15 @@ from target_arch.soc import read_soc
 from target_arch.soc.files.cost_file import parse_costs
 
 SOC = read_soc("mcu_m7")
-NAMES = ("probe_dense", "probe_depthwise", "probe_moves", "probe_sequence", "probe_windows")
+NAMES = (
+    "probe_dense",
+    "probe_depthwise",
+    "probe_moves",
+    "probe_sequence",
+    "probe_spectrum",
+    "probe_windows",
+)
+OF_FLOATS = ("probe_memories_float32", "probe_recurrent_float32")
 
 
 def written(folder: Path, name: str) -> CompileRequest:
@@ -28,7 +36,9 @@ def written(folder: Path, name: str) -> CompileRequest:
 def test_probes_are_the_same_at_every_call() -> None:
     first, again = probes(), probes()
     assert [one.SerializeToString() for one in first] == [one.SerializeToString() for one in again]
-    assert sorted(one.graph.name for one in first) == sorted([*NAMES, *(f"{name}_float32" for name in NAMES)])
+    assert sorted(one.graph.name for one in first) == sorted(
+        [*NAMES, *(f"{name}_float32" for name in NAMES), *OF_FLOATS]
+    )
     for one in first:
         onnx.checker.check_model(one, full_check=True)
 
@@ -41,6 +51,16 @@ def test_a_probe_of_integers_is_integers_throughout(tmp_path: Path, name: str) -
     assert len(inner) > 8
     assert {model.tensors[operator.output].dtype for operator in inner} == {"int8"}
     assert not any(str(operator.kind) in ("relax", "elementwise") for operator in inner)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "count"), [(OF_FLOATS[0], "products", 3), (OF_FLOATS[1], "recurrent", 4)]
+)
+def test_a_probe_of_floats_has_the_operators_that_it_is_for(
+    tmp_path: Path, name: str, kind: str, count: int
+) -> None:
+    model = partition_model(written(tmp_path, name)).model
+    assert sum(str(operator.kind) == kind for operator in model.operators) == count
 
 
 @pytest.mark.slow

@@ -34,8 +34,8 @@ def _of_kind(question: Question, seconds: float) -> dict[str, WorkPart]:
     if operator.kind is OperatorKind.CONV2D:
         counts["gathered byte"] = macs // model.tensors[operator.output].shape[-1]
     some = [(unit, count) for unit, count in counts.items() if count]
-    kind = f"{operator.kind} of {model.tensors[operator.output].dtype}"
+    kind, dtype = str(operator.kind), model.tensors[operator.output].dtype
     return {
-        unit_of_kind(kind, unit): WorkPart(count=float(count), seconds=0.0 if number else seconds)
+        unit_of_kind(kind, dtype, unit): WorkPart(count=float(count), seconds=0.0 if number else seconds)
         for number, (unit, count) in enumerate(some)
     }

@@ -31,7 +31,7 @@ from target_arch.backends.plain_c.kernels import (
 )
 from target_arch.backends.plain_c.kernels.joining import joinable
 from target_arch.backends.plain_c.kernels.layout import layout_of
-from target_arch.backends.plain_c.work.forms import KernelForm, Work, WorkUnit, form_of
+from target_arch.backends.plain_c.work.forms import KernelForm, Work, WorkUnit, form_of, rounded
 from target_arch.plan.goal import Goal
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.facts import Arithmetic, Structure
@@ -143,6 +143,7 @@ def pick(
         found = _integer(operator, after, model, isa, goal)
     if isinstance(found, str):
         found = Pick(kernel=None, form=form, work=defined(operator, model), reason=found)
+    found = evolve(found, work=rounded(found.work, operator.arithmetic))
     if goal is Goal.SPEED or not operator.facts.weighted:
         return found
     weights = model.tensors[operator.constants[0]]
@@ -260,7 +261,8 @@ def _sum(operator: Operator, model: Model, before: Pick) -> Pick:
     real = _REAL_SUMS.get(before.kernel) if before.kernel else None
     if real is not None:
         return Pick(kernel=real, form=before.form, work={WorkUnit.REAL_SUM: count})
-    return Pick(kernel=Driver.SUM, form=before.form, work={WorkUnit.SUM: count})
+    work = rounded({WorkUnit.SUM: count}, operator.arithmetic)
+    return Pick(kernel=Driver.SUM, form=before.form, work=work)
 
 
 def _before(operator: Operator, model: Model) -> Operator | None:

@@ -10,6 +10,7 @@ from math import ceil
 
 from attrs import frozen
 
+from target_arch.plan.operators.facts import Arithmetic
 from target_arch.soc.words import InstructionSet
 
 
@@ -28,7 +29,9 @@ class WorkUnit(StrEnum):
     STRIP = "output, depthwise 3x3 in strips"
     LINE = "value of the image, depthwise 3x3 in strips"
     GROUP = "group of channels, depthwise"
+    ROUNDED = "rounding of an output, once"
     SUM = "output of a sum after"
+    ROUNDED_SUM = "rounding of a sum after, once"
     REAL_PRODUCT = "product, float32"
     REAL_GATHERED = "gathered value of a window, float32"
     REAL_OUTPUT = "output, float32"
@@ -46,6 +49,18 @@ class WorkUnit(StrEnum):
 
 Work = Mapping[WorkUnit, float]
 """How often each unit is done."""
+
+
+_ONCE = {WorkUnit.OUTPUT: WorkUnit.ROUNDED, WorkUnit.SUM: WorkUnit.ROUNDED_SUM}
+
+
+def rounded(work: Work, arithmetic: Arithmetic) -> Work:
+    """The work, and what rounding takes more with ONNX, which rounds a product once. TFLite's rounds it to 32
+    bits first, which some processors have an instruction for; an output and a sum after are counted with it.
+    """
+    if arithmetic is not Arithmetic.ONNX:
+        return work
+    return {**work, **{once: work[unit] for unit, once in _ONCE.items() if unit in work}}
 
 
 @frozen(kw_only=True)
