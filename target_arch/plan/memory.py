@@ -7,7 +7,7 @@ Time is counted in steps. A buffer is live from the step `first` to the step `la
 
 from collections.abc import Mapping
 from enum import StrEnum
-from functools import cache, cached_property
+from functools import cache
 
 from attrs import field, frozen
 
@@ -112,7 +112,7 @@ class Alias:
     bytes: int
 
 
-@frozen(kw_only=True, slots=False)
+@frozen(kw_only=True)
 class Buffer:
     """Something that needs bytes.
 
@@ -143,10 +143,11 @@ class Buffer:
     replaces: str | None = None
     caller: bool = False
     turn: int | None = None
+    arena: Arena = field(init=False, eq=False, repr=False)
+    """The arena that holds the buffer."""
 
-    @cached_property
-    def arena(self) -> Arena:
-        """The arena that holds the buffer."""
+    @arena.default
+    def _own_arena(self) -> Arena:
         return _arena(self.memory, self.kind, self._lent if self.caller else "")
 
     @property

@@ -17,12 +17,11 @@ from target_arch.stages.memory.packing import (
     Offsets,
     bound,
     improve,
-    least,
     live_bytes,
     peak,
 )
 from target_arch.stages.memory.packing.shapes import by_shapes, narrows
-from target_arch.stages.memory.packing.sharing import choices, rectangles, roots, shared_bound, shared_least
+from target_arch.stages.memory.packing.sharing import choices, rectangles, roots, shared_bounds
 
 _LAST_RESORT = Effort(nodes=20_000)
 """The effort of `best` if its plan does not fit, although the lower bound does."""
@@ -140,9 +139,10 @@ def _plan(
     there = [buffer for buffer in buffers if buffer.bytes]
     ways = choices(there) if places is None else iter((places,))
     best: tuple[int, Offsets, Mapping[str, str]] | None = None
-    floor = shared_bound(there)
+    alone = bound(there)
+    floor, least = shared_bounds(there)
     for way in ways:
-        if best is not None and best[0] <= (shared_least(there) if way else bound(there)):
+        if best is not None and best[0] <= (least if way else alone):
             break
         found = _placed(there, way, run)
         highest = peak(there, found)
@@ -150,12 +150,12 @@ def _plan(
             best = (highest, found, way)
     assert best is not None
     highest, notes, way = best
-    limit = shared_least(there) if any(buffer.over for buffer in there) else max(least(there), notes.lower)
+    limit = least if any(buffer.over for buffer in there) else max(least, notes.lower)
     return MemoryPlan(
         buffers=tuple(buffers),
         offsets={buffer.name: 0 for buffer in buffers} | dict(notes),
         peaks={arena: highest},
-        bounds={arena: bound(buffers)},
+        bounds={arena: alone},
         shared={arena: floor},
         in_place=tuple(way.items()),
         found_by={arena: notes.found_by or name},

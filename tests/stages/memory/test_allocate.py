@@ -12,7 +12,7 @@ from target_arch.plan.memory import Arena, Buffer, MemoryPlan
 from target_arch.stages.errors import DoesNotFitError, PlanError
 from target_arch.stages.memory.allocate import _joined, allocate, arena_capacity
 from target_arch.stages.memory.packing import ALGORITHMS
-from target_arch.stages.memory.packing.sharing import shared_bound, shared_least
+from target_arch.stages.memory.packing.sharing import shared_bounds
 
 
 def buffer(
@@ -198,7 +198,7 @@ def test_a_plan_in_which_not_every_result_can_take_a_place_is_not_proven() -> No
 
 def test_the_least_of_shared_places_counts_alignment() -> None:
     rows = (buffer("a", 10, 0, 1, alignment=16), buffer("b", 10, 0, 1, alignment=16))
-    assert (shared_bound(rows), shared_least(rows)) == (20, 26)
+    assert shared_bounds(rows) == (20, 26)
 
 
 def test_an_unknown_algorithm() -> None:

@@ -110,13 +110,9 @@ class Packing:
 
     def sorted(self, key: Key) -> list[int]:
         """The numbers in the order of a key; larger, earlier, first by name where keys are equal."""
-        around = self._around()
-
-        def full(number: int) -> tuple[int, int, int, str]:
-            buffer = self.buffers[number]
-            return (key(buffer, around[number]), -buffer.bytes, buffer.first, buffer.name)
-
-        return sorted(range(len(self.buffers)), key=full)
+        wanted = map(key, self.buffers, self._around)
+        keys = [(first, *ties) for first, ties in zip(wanted, self._ties, strict=True)]
+        return sorted(range(len(keys)), key=keys.__getitem__)
 
     def first_fit(self, order: Sequence[int]) -> tuple[int, list[int]]:
         """The peak and all offsets."""
@@ -135,6 +131,11 @@ class Packing:
         """Offsets by name."""
         return Offsets(zip((buffer.name for buffer in self.buffers), offsets, strict=True), found_by)
 
+    @cached_property
+    def _ties(self) -> list[tuple[int, int, str]]:
+        return [(-buffer.bytes, buffer.first, buffer.name) for buffer in self.buffers]
+
+    @cached_property
     def _around(self) -> list[int]:
         """The bytes of all others that share a step with each."""
         before = np.concatenate(([0], np.cumsum(self._bytes[np.argsort(self._first, kind="stable")])))

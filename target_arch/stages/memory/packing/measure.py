@@ -1,5 +1,6 @@
 """A plan of one arena, its peak, and lower bounds on the peak."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from math import gcd
@@ -30,12 +31,26 @@ class Offsets(dict[str, int]):
 
 def live_bytes(buffers: Sequence[Buffer], unit: int = 1) -> dict[int, int]:
     """The sum of live bytes, each rounded up to a unit, at every step where a buffer begins or has ended."""
-    changes: dict[int, int] = {}
-    for buffer in buffers:
-        size = buffer.bytes if unit == 1 else round_up(buffer.bytes, unit)
-        first, after = buffer.first, buffer.last + 1
-        changes[first] = changes.get(first, 0) + size
-        changes[after] = changes.get(after, 0) - size
+    return sums(spans(buffers, unit))
+
+
+Span = tuple[int, int, int]
+"""First and last step, and the bytes that count in them."""
+
+
+def spans(buffers: Iterable[Buffer], unit: int = 1) -> list[Span]:
+    """The lives of buffers, with their bytes rounded up to a unit."""
+    if unit == 1:
+        return [(buffer.first, buffer.last, buffer.bytes) for buffer in buffers]
+    return [(buffer.first, buffer.last, round_up(buffer.bytes, unit)) for buffer in buffers]
+
+
+def sums(lives: Iterable[Span]) -> dict[int, int]:
+    """The sum of bytes at every step where a span begins or has ended."""
+    changes = defaultdict[int, int](int)
+    for first, last, size in lives:
+        changes[first] += size
+        changes[last + 1] -= size
     steps = sorted(changes)
     return dict(zip(steps, accumulate(map(changes.__getitem__, steps)), strict=True))
 
@@ -60,7 +75,7 @@ def least(buffers: Sequence[Buffer]) -> int:
 
 def peak(buffers: Sequence[Buffer], offsets: Mapping[str, int]) -> int:
     """The first byte above all buffers."""
-    return max((offsets[buffer.name] + buffer.bytes for buffer in buffers), default=0)
+    return max([offsets[buffer.name] + buffer.bytes for buffer in buffers], default=0)
 
 
 def groups(buffers: Sequence[Buffer]) -> list[list[Buffer]]:

@@ -43,16 +43,18 @@ _INTERPRETED_WORK = 500_000
 
 def greedy(buffers: Sequence[Buffer], goal: int = 0) -> Offsets:
     """The lowest of all fast plans; the first one that reaches the goal or the bound."""
-    if not buffers:
-        return Offsets(found_by="nothing to place")
-    goal = max(goal, least(buffers))
-    best: Offsets | None = None
-    for offsets in attempts(buffers):
-        if best is None or peak(buffers, offsets) < peak(buffers, best):
-            best = offsets
-        if peak(buffers, best) <= goal:
+    return lowest(buffers, max(goal, least(buffers)))
+
+
+def lowest(buffers: Sequence[Buffer], goal: int) -> Offsets:
+    """As `greedy`, with a goal that is not below the bound."""
+    best, height = Offsets(found_by="nothing to place"), -1
+    for offsets in attempts(buffers) if buffers else ():
+        highest = peak(buffers, offsets)
+        if height < 0 or highest < height:
+            best, height = offsets, highest
+        if height <= goal:
             break
-    assert best is not None
     return best
 
 

@@ -13,7 +13,7 @@ from attrs import evolve
 
 from target_arch.plan.memory import Buffer
 from target_arch.soc.rounding import round_up
-from target_arch.stages.memory.packing.measure import bound
+from target_arch.stages.memory.packing.measure import Span, spans, sums
 
 
 def choices(buffers: Sequence[Buffer]) -> Iterator[dict[str, str]]:
@@ -33,17 +33,17 @@ def rectangles(buffers: Sequence[Buffer], places: Mapping[str, str]) -> list[Buf
     """The buffers as rectangles: buffers that share a place are one, under the name of the first of them."""
     first = roots(buffers, places)
     sharing: dict[str, list[Buffer]] = {}
-    for buffer in _by_time(buffers):
+    for buffer in buffers:
         sharing.setdefault(first[buffer.name], []).append(buffer)
     names = (buffer.name for buffer in buffers if buffer.name in sharing)
     return [_rectangle(name, sharing[name]) for name in names]
 
 
 def _rectangle(name: str, sharing: Sequence[Buffer]) -> Buffer:
-    """The rectangle of buffers that share a place, which come in the order of time."""
-    first = sharing[0]
-    if len(sharing) == 1 and not first.over:
-        return first
+    """The rectangle of buffers that share a place."""
+    if len(sharing) == 1 and not sharing[0].over:
+        return sharing[0]
+    first = _by_time(sharing)[0]
     last, alignment = max(b.last for b in sharing), lcm(*(b.alignment for b in sharing))
     return evolve(first, name=name, last=last, alignment=alignment, over=())
 
@@ -59,33 +59,34 @@ def roots(buffers: Sequence[Buffer], places: Mapping[str, str]) -> dict[str, str
     return found
 
 
-def shared_bound(buffers: Sequence[Buffer]) -> int:
-    """The largest sum of live bytes where every buffer that may take another's place does: no plan is
-    lower.
+def shared_bound(buffers: Sequence[Buffer], unit: int = 1) -> int:
+    """The largest sum of live bytes, each rounded up to a unit, where every buffer that may take another's
+    place does: no plan is lower.
     """
-    known = {buffer.name: buffer for buffer in buffers}
-    saved = []
+    lives = (*spans(buffers, unit), *_saved(buffers, unit))
+    return max(sums(lives).values(), default=0)
+
+
+def _saved(buffers: Sequence[Buffer], unit: int) -> Iterator[Span]:
+    """The bytes that buffers save in the places of others, less than nothing, while both are live."""
+    last = {buffer.name: buffer.last for buffer in buffers}
     for buffer in buffers:
-        ends = [min(known[name].last, buffer.last) for name in buffer.over if name in known]
+        ends = [min(last[name], buffer.last) for name in buffer.over if name in last]
         if ends:
-            saved.append(evolve(buffer, last=max(ends), bytes=-buffer.bytes))
-    return bound((*buffers, *saved))
+            yield buffer.first, max(ends), -round_up(buffer.bytes, unit)
 
 
-def shared_least(buffers: Sequence[Buffer]) -> int:
-    """The same with alignment, as in `least`."""
-    unit = gcd(*(buffer.alignment for buffer in buffers))
-    if not any(buffer.bytes % unit for buffer in buffers):
-        return shared_bound(buffers)
-    whole = [evolve(buffer, bytes=round_up(buffer.bytes, unit)) for buffer in buffers]
-    topmost = max((-buffer.bytes % unit for buffer in buffers), default=0)
-    return max(shared_bound(buffers), shared_bound(whole) - topmost)
+def shared_bounds(buffers: Sequence[Buffer]) -> tuple[int, int]:
+    """The same without alignment and with it, as in `least`."""
+    without, unit = shared_bound(buffers), gcd(*(buffer.alignment for buffer in buffers))
+    topmost = max([-buffer.bytes % unit for buffer in buffers], default=0)
+    return without, max(without, shared_bound(buffers, unit) - topmost) if topmost else without
 
 
 def _chosen(buffers: Sequence[Buffer], which: int) -> dict[str, str]:
     free = {buffer.name: buffer for buffer in buffers}
     places: dict[str, str] = {}
-    for buffer in _by_time(buffers):
+    for buffer in _by_time([buffer for buffer in buffers if buffer.over]):
         able = [name for name in buffer.over if name in free and free[name].arena == buffer.arena]
         if able:
             places[buffer.name] = able[which]

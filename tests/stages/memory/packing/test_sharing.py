@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from target_arch.plan.memory import Arena, Buffer
 from target_arch.stages.memory.allocate import allocate
 from target_arch.stages.memory.packing import bound, least, peak
-from target_arch.stages.memory.packing.sharing import choices, rectangles, roots, shared_bound, shared_least
+from target_arch.stages.memory.packing.sharing import choices, rectangles, roots, shared_bound, shared_bounds
 from tests.stages.memory.packing.instances import buffer, is_valid
 
 RESIDUAL = [
@@ -60,11 +60,11 @@ def test_plans_share_only_what_they_say_and_are_never_higher_for_it(rows: list[B
     assert all(place in next(row for row in rows if row.name == name).over for name, place in places.items())
     assert len(set(places.values())) == len(places)
     arena = Arena("m")
-    highest = plan.peaks[arena]
-    assert shared_bound(rows) == plan.shared[arena] <= shared_least(rows) <= highest
+    highest, (without, aligned) = plan.peaks[arena], shared_bounds(rows)
+    assert without == plan.shared[arena] <= aligned <= highest
     assert highest == peak(rows, plan.offsets)
     assert highest <= allocate([evolve(row, over=()) for row in rows], {"m": 10_000}).peaks[arena]
-    assert all(shared_least(rows) <= least(rectangles(rows, way)) for way in choices(rows))
+    assert all(aligned <= least(rectangles(rows, way)) for way in choices(rows))
 
 
 def test_a_rectangle_has_the_name_of_its_root_whichever_comes_first() -> None:
@@ -108,13 +108,13 @@ def test_bytes_are_saved_while_both_are_live_and_at_most_once() -> None:
 def test_the_last_of_all_may_end_where_it_wants() -> None:
     """Six bytes above eight, in units of four: whole units below, and two that are not needed above."""
     rows = [buffer(0, 6, 0, 0, 4), buffer(1, 8, 0, 0, 4)]
-    assert (shared_bound(rows), shared_least(rows)) == (14, 14)
-    assert shared_least([buffer(0, 8, 0, 0, 4), buffer(1, 12, 0, 0, 4)]) == 20
+    assert shared_bounds(rows) == (14, 14)
+    assert shared_bounds([buffer(0, 8, 0, 0, 4), buffer(1, 12, 0, 0, 4)]) == (20, 20)
     rows = [buffer(0, 6, 0, 0, 4), buffer(1, 5, 0, 0, 4)]
-    assert (shared_bound(rows), shared_least(rows)) == (11, 13)
+    assert shared_bounds(rows) == (11, 13)
     rows += [buffer(2, 8, 0, 0, 4)]
-    assert (shared_bound(rows), shared_least(rows)) == (19, 21)
+    assert shared_bounds(rows) == (19, 21)
 
 
 def test_nothing_to_share() -> None:
-    assert (shared_bound([]), shared_least([]), list(choices([]))) == (0, 0, [{}])
+    assert (shared_bounds([]), list(choices([]))) == ((0, 0), [{}])
