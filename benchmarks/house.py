@@ -1,15 +1,19 @@
 """The shape of the source in numbers: how long its files, classes and functions are, and who imports whom.
 
-    python -m benchmarks.house
+    python -m benchmarks.house [--before FOLDER]
 
-Counted in `target_arch/`: source files of each folder, the longest files, classes and functions, functions
-with the most parameters (`self` and `cls` aside), string literals that are the name of an operator kind and
-stand outside the table of kinds, and imports that go up or across a floor (`tests/test_floors.py` refuses
-these one by one).
+Counted in `target_arch/`: lines of code of each room, source files of each folder, the longest files, classes
+and functions, functions with the most parameters (`self` and `cls` aside), string literals that are the name
+of an operator kind and stand outside the table of kinds, and imports that go up or across a floor
+(`tests/test_floors.py` refuses these one by one). `--before` is a checkout of an earlier version, whose lines
+of code stand beside today's.
 """
 
+import argparse
 import ast
+import io
 import sys
+import tokenize
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,6 +29,12 @@ MOST_LITERALS = 52
 """Most of them are names of Relax operators and attributes that are spelled as a kind is; two are a command
 and its extra."""
 
+NO_CODE = (
+    tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING,
+    tokenize.ENDMARKER,
+)  # fmt: skip
+"""Tokens of which a line may have any number without a line of code."""
+
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Row = tuple[str, str]
 
@@ -32,6 +42,44 @@ Row = tuple[str, str]
 def trees() -> dict[Path, ast.Module]:
     """Every source file, parsed."""
     return {path: ast.parse(path.read_text()) for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+def code_lines(text: str) -> int:
+    """How many lines of a source file have code: not those that are empty, comments or docstrings."""
+    spans = [
+        (token.start[0], token.end[0])
+        for token in tokenize.generate_tokens(io.StringIO(text).readline)
+        if token.type not in NO_CODE
+    ]
+    documented = {
+        line
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+        for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    }
+    return len({line for first, last in spans for line in range(first, last + 1)} - documented)
+
+
+def lines_by_room(checkout: Path) -> Counter[str]:
+    """Lines of code by package of `target_arch`; `.` has the files beside the packages."""
+    package, lines = checkout / PACKAGE.name, Counter[str]()
+    for path in sorted(package.rglob("*.py")):
+        parts = path.relative_to(package).parts
+        lines[parts[0] if len(parts) > 1 else "."] += code_lines(path.read_text())
+    return lines
+
+
+def lines_of_code(before: Path | None) -> list[tuple[str, ...]]:
+    """The lines of code of every room and of all, beside those of an earlier version if there is one."""
+    now = lines_by_room(REPOSITORY)
+    then = now if before is None else lines_by_room(before)
+    rows = [(name, then[name], now[name]) for name in sorted({*now, *then})]
+    rows.append(("all", then.total(), now.total()))
+    if before is None:
+        return [(name, f"{lines:,}") for name, _, lines in rows]
+    return [(name, f"{old:,}", f"{lines:,}", f"{lines - old:+,}") for name, old, lines in rows]
 
 
 def files_per_folder(found: dict[Path, ast.Module]) -> list[Row]:
@@ -114,8 +162,15 @@ def _name(path: Path) -> str:
 
 def main() -> int:
     """Print all lists; 1 where a limit is not kept."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--before", type=Path, metavar="FOLDER", help="a checkout of an earlier version")
+    before = parser.parse_args().before
     found = trees()
     literals, upward = kind_literals(found), upward_imports(found)
+    code = lines_of_code(before)
+    print(f"lines of code of a room\n{table(code[0], code[1:], right=range(1, len(code[0])))}")
     lists = {
         "source files in a folder": files_per_folder(found),
         "lines of a file": longest_files(found),
