@@ -105,6 +105,17 @@ class TfliteFile:
         if self._graph.tensors[index].quantization is not None:
             self._graph.tensors[index].quantization.quantizedDimension = axis
 
+    def narrow(self) -> None:
+        """Keep float32 constants of two dimensions and more in 8 bits, as dynamic-range quantization does."""
+        for tensor in self._graph.tensors:
+            buffer = self._model.buffers[tensor.buffer]
+            if buffer.data is not None and tensor.type == schema.TensorType.FLOAT32 and len(tensor.shape) > 1:
+                values = buffer.data.view(np.float32)
+                scale = np.float32(np.abs(values).max(initial=1e-3) / 127)
+                buffer.data = np.rint(values / scale).astype(np.int8).view(np.uint8)
+                tensor.type, tensor.quantization = schema.TensorType.INT8, schema.QuantizationParametersT()
+                tensor.quantization.scale, tensor.quantization.zeroPoint = [float(scale)], [0]
+
     def numbers(self, *values: int) -> int:
         """A constant vector of int32."""
         return self.tensor((len(values),), "int32", data=np.array(values, np.int32))

@@ -41,6 +41,8 @@ from target_arch.run.execute.programs import run_frames
 CASES: Mapping[str, Case] = {**STATELESS, **PLAIN, **RECURRENT}
 PAGE = Path(__file__).parents[1] / "docs" / "operators.md"
 MARKED = re.compile(r"(<!-- measured tflite -->\n).*?(<!-- end -->)", re.DOTALL)
+HYBRID = "hybrid"
+"""In place of an element type: activations in float32, weights in int8."""
 FRAMES = 4
 FLOAT_TOLERANCE = 1e-6
 OPTIMIZED = ("ABS", "CEIL", "ELU", "ROUND", "SUM")
@@ -62,12 +64,15 @@ class Variant:
     def add_to(self, file: TfliteFile) -> None:
         """Draw it, always alike, as a branch of a file."""
         rng = np.random.default_rng([self.seed, *f"{self.code} {self.dtype}".encode()])
-        CASES[self.code](Draw(file=file, rng=rng, dtype=self.dtype, ties=self.ties))
+        dtype = "float32" if self.dtype == HYBRID else self.dtype
+        CASES[self.code](Draw(file=file, rng=rng, dtype=dtype, ties=self.ties))
 
     def content(self) -> bytes:
         """The file of this model alone."""
         file = TfliteFile()
         self.add_to(file)
+        if self.dtype == HYBRID:
+            file.narrow()
         return file.content()
 
 

@@ -4,31 +4,43 @@ Each is a case of all, or the annotation that says so is proved with the rest: n
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
-GREATEST = """static void greatest_at(int8_t *x, int rows, int count, int greatest, int at)
-{
-    for (int row = 0; row < rows; ++row, x += count) {
-        for (int k = 0; k < count; ++k) { x[k] = (int8_t)Frama_C_interval(-128, greatest); }
-        x[at] = (int8_t)greatest;
-    }
-}
+GREATEST = """static void greatest_at_{kind}({kind} *x, int rows, int count, int greatest, int at)
+{{
+    for (int row = 0; row < rows; ++row, x += count) {{
+        for (int k = 0; k < count; ++k) {{ x[k] = ({kind})Frama_C_interval({least}, greatest); }}
+        x[at] = ({kind})greatest;
+    }}
+}}
 """
 """Rows of any values, of which the one in that place is the greatest."""
-_SQUARES = re.compile(r"^ *total = total \+ \(\(int32_t\)(?P<of>x0\[[^]]*\]) \+ (?P<zero>\d+)\) \*.*;$", re.M)
+BYTES = {"int8": range(-128, 128), "uint8": range(256)}
+"""The values of types of which each is tried as the greatest."""
+_SQUARES = re.compile(
+    r"^ *total = total \+ \(\(int32_t\)(?P<of>x0\[[^]]*\]) (?P<sign>[+-]) (?P<zero>\d+)\) \*.*;$", re.M
+)
+_LESS = re.compile(r"^ *const int32_t \w+ = (?P<of>\w+) \* -1;$")
+_LAST = re.compile(r"\(255 <= \((?P<size>\w+) >> (?P<by>\d+)\)\) \?")
+_END = re.compile(r"^ *out\[[^]]*\] = ")
 _PAIRS = re.compile(r"^ *const int64_t pairs = .*;$", re.M)
 
 
-def greatest_in_each_place(count: int, rows: int, called: str) -> Iterator[str]:
+def greatest_at_places() -> str:
+    """The function of each type of `BYTES` that `greatest_in_each_place` calls."""
+    return "".join(GREATEST.format(kind=f"{dtype}_t", least=values[0]) for dtype, values in BYTES.items())
+
+
+def greatest_in_each_place(dtype: str, count: int, rows: int, called: str) -> Iterator[str]:
     """Calls of a softmax, which looks its table up at the greatest value of a row less each of them. Eva does
     not see that this is not below 0, unless it knows which one is the greatest: each place and value, of all
     rows at once, as a row's results depend on that row alone. One after the other and not in loops, of which
     Eva would keep all turns until the last.
     """
-    for greatest in range(-128, 128):
+    for greatest in BYTES[dtype]:
         for at in range(count):
-            yield f"    greatest_at(p0, {rows}, {count}, {greatest}, {at}); {called}"
+            yield f"    greatest_at_{dtype}_t(p0, {rows}, {count}, {greatest}, {at}); {called}"
 
 
 def numbers(name: str, count: int) -> str:
@@ -50,8 +62,32 @@ def with_bands(text: str) -> str:
     return _PAIRS.sub(_with_ends, text)
 
 
+def with_sizes(text: str) -> str:
+    """Kernels that look up a table of the size of a number, which is the greater of it and its negative: Eva
+    sees a number below 0 and one that is not, and a size that the table has and one behind it.
+    """
+    return "\n".join(_with_sizes(text.split("\n")))
+
+
+def _with_sizes(lines: Iterable[str]) -> Iterator[str]:
+    apart = False
+    for line in lines:
+        less, last = _LESS.match(line), _LAST.search(line)
+        if less is not None:
+            yield f"/*@ slevel 1000; */\n/*@ assert {less['of']} < 0 || {less['of']} >= 0; */"
+            apart = True
+        elif apart and last is not None:
+            most = 255 << int(last["by"])
+            yield f"/*@ assert {last['size']} < {most} || {last['size']} >= {most}; */"
+        yield line
+        if apart and _END.match(line):
+            yield "/*@ slevel merge; */\n;"
+            apart = False
+
+
 def _with_signs(found: re.Match[str]) -> str:
-    split = f"{found['of']} < -{found['zero']} || {found['of']} >= -{found['zero']}"
+    zero = f"{'-' if found['sign'] == '+' else ''}{found['zero']}"
+    split = f"{found['of']} < {zero} || {found['of']} >= {zero}"
     return f"/*@ slevel 1000; */\n/*@ assert {split}; */\n{found[0]}\n/*@ slevel merge; */\n;"
 
 

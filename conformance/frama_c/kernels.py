@@ -19,9 +19,16 @@ from pathlib import Path
 import numpy as np
 from attrs import evolve, frozen
 
-from conformance.frama_c.cases import GREATEST, greatest_in_each_place, numbers, with_bands
+from conformance.frama_c.cases import (
+    BYTES,
+    greatest_at_places,
+    greatest_in_each_place,
+    numbers,
+    with_bands,
+    with_sizes,
+)
 from conformance.frama_c.units import MissingTool, Outcome, Unit, analysed
-from conformance.tflite_operators import CASES, Variant
+from conformance.tflite_operators import CASES, HYBRID, Variant
 from target_arch.diagnostics import DiagnosticError
 from target_arch.pipeline import CompiledModel, CompileRequest, compile_model
 from target_arch.plan.kernels import Call, CFunction, Operand
@@ -54,9 +61,10 @@ def program(made: CompiledModel, lines: Iterable[str]) -> str:
     """The generated C of a model, and a main of these lines."""
     sources = (text.decode() for name, text in made.bundle.files.items() if name.endswith("_kernels.c"))
     kernels = "\n".join(sources).replace(f'#include "{made.manifest.name}_internal.h"\n', "")
-    head = f'#include "target_arch/runtime.h"\n#include "__fc_builtin.h"\nvolatile long long any;\n{GREATEST}'
+    head = '#include "target_arch/runtime.h"\n#include "__fc_builtin.h"\nvolatile long long any;\n'
+    head += greatest_at_places()
     body = "\n".join(lines)
-    return f"{head}{with_bands(kernels)}\nint main(void)\n{{\n{body}\n    return 0;\n}}\n"
+    return f"{head}{with_sizes(with_bands(kernels))}\nint main(void)\n{{\n{body}\n    return 0;\n}}\n"
 
 
 @frozen
@@ -90,8 +98,9 @@ def _call(
     names = ", ".join(f"p{number}" for number in range(len(call.operands)))
     called = f"{function.name}({names});"
     first = tensors.get(call.operands[0].of)
-    if first is not None and first.dtype == "int8" and function.name.startswith("softmax_"):
-        yield from greatest_in_each_place(first.shape[-1], first.bytes // first.shape[-1], called)
+    if first is not None and first.dtype in BYTES and function.name.startswith("softmax_"):
+        rows = first.bytes // first.shape[-1]
+        yield from greatest_in_each_place(first.dtype, first.shape[-1], rows, called)
     else:
         yield f"    {called}"
     yield "    }"
@@ -123,6 +132,8 @@ def compiled(code: str, dtype: str, folder: Path) -> CompiledModel | None:
         made = compile_model(CompileRequest(model_path=path, soc=read_soc("mcu_m7")))
     except DiagnosticError:
         return None
+    if dtype == HYBRID and all(each.dtype != "int8" for each in made.model.tensors.values()):
+        return None
     return made if any(kernel.functions for kernel in made.kernels.values()) else None
 
 
@@ -153,7 +164,9 @@ def main() -> int:
     """Exit code as above."""
     parser = argparse.ArgumentParser(prog="python -m conformance.frama_c.kernels", description=__doc__)
     parser.add_argument("codes", nargs="*", metavar="CODE", help="operators of TFLite; all without one")
-    parser.add_argument("--dtype", default="int8", metavar="TYPE")
+    parser.add_argument(
+        "--dtype", default="int8", metavar="TYPE", help=f"or {HYBRID}: int8 weights of floats"
+    )
     parser.add_argument("--seconds", type=float, default=SECONDS, metavar="S")
     options = parser.parse_args()
     without, some, failed = 0, 0, 0

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
-from conformance.frama_c.cases import with_bands
+from conformance.frama_c.cases import BYTES, with_bands, with_sizes
 from conformance.frama_c.kernels import _call, calls, compiled, executed, harness
 from conformance.frama_c.models import CLEAN, analysed_call
 from conformance.frama_c.units import Outcome, Unit, _of_execution, _of_proofs, analysed, units
@@ -126,6 +126,7 @@ def test_a_kernel_has_no_alarm_and_one_of_a_row_too_many_has(
         ("QUANTIZE", "float32", "value < 127.0f ? value : 127.0f", "value < 128.0f ? value : 128.0f"),
         ("QUANTIZE", "float32", "(value_2 > -128.0f ? value_2 : -128.0f)", "value_2"),
         ("L2_NORMALIZATION", "int8", ">> (pairs * 2 + 1)", ">> pairs"),
+        ("LOGISTIC", "int16", "(255 <= (size >> 9)) ?", "(256 <= (size >> 9)) ?"),
     ],
 )
 def test_a_number_that_may_not_fit_is_an_alarm(
@@ -176,14 +177,40 @@ def test_bands_of_a_sum_of_squares_are_each_of_its_values() -> None:
     assert with_bands("    int32_t total = 0;\n") == "    int32_t total = 0;\n"
 
 
+def test_a_size_is_that_of_a_number_below_0_or_not_and_in_its_table_or_not() -> None:
+    text = """\
+        const int32_t value_2 = value * -1;
+        const int32_t size = value > value_2 ? value : value_2;
+        const int32_t line = (255 <= (size >> 9)) ? 7 : table[size >> 9];
+        out[i] = (int16_t)line;
+"""
+    less, size, line, kept, end = text.split("\n")
+    assert with_sizes(text).split("\n") == [
+        "/*@ slevel 1000; */",
+        "/*@ assert value < 0 || value >= 0; */",
+        less,
+        size,
+        "/*@ assert size < 130560 || size >= 130560; */",
+        line,
+        kept,
+        "/*@ slevel merge; */",
+        ";",
+        end,
+    ]
+    assert with_sizes(f"{line}\n{kept}\n") == f"{line}\n{kept}\n"
+
+
+@pytest.mark.parametrize("dtype", BYTES)
 @pytest.mark.parametrize(("rows", "count"), [(1, 6), (2, 3)])
-def test_a_softmax_is_called_with_each_greatest_value_in_each_place(rows: int, count: int) -> None:
-    function = CFunction(name="softmax_1", parameters=("const int8_t *", "int8_t *"), text="")
+def test_a_softmax_is_called_with_each_greatest_value_in_each_place(
+    rows: int, count: int, dtype: str
+) -> None:
+    function = CFunction(name="softmax_1", parameters=(f"const {dtype}_t *", f"{dtype}_t *"), text="")
     call = Call(function="softmax_1", operands=(Operand(of="x", access="r"), Operand(of="y", access="w")))
-    x = Tensor(name="x", shape=(rows, count), dtype="int8")
+    x = Tensor(name="x", shape=(rows, count), dtype=dtype)
     lines = _call(function, call, {"x": x}, {"x": 6, "y": 6})
     assert [line.strip() for line in lines if "softmax_1" in line] == [
-        f"greatest_at(p0, {rows}, {count}, {greatest}, {at}); softmax_1(p0, p1);"
-        for greatest in range(-128, 128)
+        f"greatest_at_{dtype}_t(p0, {rows}, {count}, {greatest}, {at}); softmax_1(p0, p1);"
+        for greatest in BYTES[dtype]
         for at in range(count)
     ]
