@@ -159,13 +159,18 @@ once = ctypes.CDLL(sys.argv[1])
 assert once.timer_start() == 0
 for line in sys.stdin:
     least = float("inf")
-    for _ in range(int(line)):
+    runs = int(line)
+    for _ in range(runs):
         begun = time.perf_counter()
         once.timer_once()
         least = min(least, time.perf_counter() - begun)
-    print(least, flush=True)
+    begun = time.perf_counter()
+    once.timer_seconds(runs)
+    print(least, (time.perf_counter() - begun) / runs, flush=True)
 """
-"""A process with a program of one core: runs it as often as a line says, and prints the shortest time."""
+"""A process with a program of one core: runs it as often as a line says, and again, in a loop in C, and
+prints the shortest run of the first and the mean of the second ones.
+"""
 
 
 class Beside:
@@ -179,6 +184,13 @@ class Beside:
 
     def seconds(self, runs: int, both: bool) -> float:
         """The longer of the shortest runs of both, which run at once, or that of one alone."""
+        return max(least for least, _ in self._runs(runs, both))
+
+    def mean(self, runs: int) -> float:
+        """The longer of the mean runs of both, which run at once, one right after the other."""
+        return max(mean for _, mean in self._runs(runs, both=True))
+
+    def _runs(self, runs: int, both: bool) -> list[tuple[float, float]]:
         asked = self._children if both else self._children[:1]
         for child in asked:
             assert child.stdin is not None
@@ -186,8 +198,9 @@ class Beside:
         answers = []
         for child in asked:
             assert child.stdout is not None
-            answers.append(float(child.stdout.readline()))
-        return max(answers)
+            least, mean = child.stdout.readline().split()
+            answers.append((float(least), float(mean)))
+        return answers
 
     def close(self) -> None:
         """End both."""

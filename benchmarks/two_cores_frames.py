@@ -6,9 +6,9 @@ Without models: those of ../shared/models. What their operators take is measured
 calibrate`). Each is compiled for a host and a second core, which has a thread of its own, with as many frames
 in flight as make results come faster (`--objective throughput`), and built with -O3 -march=native. Runs in
 turn and frames in flight of this bundle, and two independent programs of one core side by side, take turns
-for some rounds, and the shortest time of each counts, since a busy computer only adds time. *predicted* is
-the simulated run over the simulated period, *faster* is the same as it was measured, *of ceiling* is how many
-frames come while two independent programs make as many runs.
+for some rounds of many, and the shortest mean of a round counts, since a busy computer only adds time.
+*predicted* is the simulated run over the simulated period, *faster* is the same as it was measured, *of
+ceiling* is how many frames come while two independent programs make as many runs.
 """
 
 import argparse
@@ -70,7 +70,7 @@ def row(model: Path, rounds: int, folder: Path) -> list[str]:
     predicted = plan.alone / plan.period
     runs = runs_of(library)
     beside = Beside(next((folder / "one").glob("*.so")))
-    best = shortest(library, runs, rounds, {"both": lambda: beside.seconds(runs, both=True)})
+    best = shortest(library, runs, rounds, {"both": lambda: beside.mean(runs)})
     beside.close()
     faster = best["run"] / best["frame"]
     ratios = (predicted, faster, faster / predicted, best["both"] / 2 / best["frame"])

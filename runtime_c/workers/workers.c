@@ -8,7 +8,7 @@
 
 #include "target_arch/runtime.h"
 
-#define QUEUE 4u /* a power of two, so that slots continue where counters wrap */
+#define QUEUE 16u /* a power of two, so that slots continue where counters wrap */
 
 /* What two cores read and write without a lock; a compiler without these has volatile accesses and the barrier. */
 #ifdef __GNUC__

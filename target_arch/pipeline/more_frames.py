@@ -25,6 +25,10 @@ PARTS = (12, 48)
 """The slices of the host are at most that part of the bound of a period, tried in this order."""
 NEAR = 0.01
 """The part by which a period is above its bound if anything is tried, and that it has to save."""
+HANDED = 0.05
+"""The part of a period that has to be saved by frames that go from core to core: what another core wrote
+comes later than what is in a cache of one's own, which no cost says, and each waits for the slower one.
+"""
 
 Limits = Mapping[str, int]
 """The most bytes that a kernel may have of memories."""
@@ -65,8 +69,9 @@ def with_host_slices(
 
 
 def with_turns(best: Lowered, setting: Setting, lower: Callable[[Collection[str]], Lowered]) -> Lowered:
-    """The model on one of equal cores, on all of which its frames take turns, where they come faster so.
-    `lower` gets the other cores. Where runs are to be short, theirs must not be longer.
+    """The model on one of equal cores, on all of which its frames take turns, where they come faster so, or
+    nearly as fast: then no core waits for another one. `lower` gets the other cores. Where runs are to be
+    short, theirs must not be longer.
     """
     spare = tuple(spare_cores(setting.soc))
     if not spare:
@@ -80,7 +85,7 @@ def with_turns(best: Lowered, setting: Setting, lower: Callable[[Collection[str]
         return best
     if short and made.makespan > best.makespan:
         return best
-    return made if _frames(made).period < _frames(best).period else best
+    return made if _frames(made).period < _frames(best).period * (1 + HANDED) else best
 
 
 def _better(best: Lowered, lower: Callable[[], Lowered]) -> Lowered:

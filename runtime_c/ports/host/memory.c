@@ -150,18 +150,24 @@ static int reaches(uint32_t instance, uint32_t memory)
     return ta_host.soc->instances[instance].is_host ? visible : observation(instance, memory) != NULL;
 }
 
-ta_status ta_host_pointers(const ta_dispatch *dispatch, void **pointers)
+int ta_host_reaches(const ta_dispatch *dispatch)
 {
-    const ta_arena *arenas = ta_host.bundle->arenas;
     uint32_t seen = UINT32_MAX; /* the last memory that was found to be in reach */
     for (uint32_t i = 0; i < dispatch->ref_count; i++) {
-        const ta_ref where = dispatch->refs[i];
-        const ta_arena *arena = &arenas[where.arena];
-        if (arena->memory != seen && !reaches(dispatch->instance, arena->memory))
-            return TA_ERROR_ARGUMENT;
-        seen = arena->memory;
-        pointers[i] = ta_host_byte(where);
+        const uint32_t memory = ta_host.bundle->arenas[dispatch->refs[i].arena].memory;
+        if (memory != seen && !reaches(dispatch->instance, memory))
+            return 0;
+        seen = memory;
     }
+    return 1;
+}
+
+ta_status ta_host_pointers(const ta_dispatch *dispatch, void **pointers)
+{
+    if (!ta_host_reaches(dispatch))
+        return TA_ERROR_ARGUMENT;
+    for (uint32_t i = 0; i < dispatch->ref_count; i++)
+        pointers[i] = ta_host_byte(dispatch->refs[i]);
     return TA_OK;
 }
 

@@ -46,7 +46,7 @@ static void reset_lane(uint32_t number)
     ta_host_lane *lane = &ta_host.lanes[number];
     (void)memset(lane, 0, sizeof *lane);
     lane->number = number;
-    lane->submitted = lane->completed = lane->released = ta_host.first_value;
+    lane->submitted = lane->completed = lane->seen = lane->released = ta_host.first_value;
     lane->random = (ta_host.jitter ^ (number + 1u) * 0x9e3779b9u) | 1u;
 }
 
@@ -203,13 +203,15 @@ static ta_status host_dispatch(const ta_port *port, const ta_dispatch *dispatch)
     void *pointers[TA_MAX_OPERANDS];
     if (ta_host.soc == NULL)
         return TA_ERROR_STATE;
+    if (!ta_host.soc->instances[dispatch->instance].is_host) {
+        const ta_host_work work = {NULL, dispatch, NULL};
+        if (!ta_host_reaches(dispatch))
+            return TA_ERROR_ARGUMENT;
+        return ta_host_lane_submit(lane_of(dispatch->instance), work);
+    }
     const ta_status status = ta_host_pointers(dispatch, pointers);
     if (status != TA_OK)
         return status;
-    if (!ta_host.soc->instances[dispatch->instance].is_host) {
-        const ta_host_work work = {NULL, dispatch, NULL};
-        return ta_host_lane_submit(lane_of(dispatch->instance), work);
-    }
     ta_host_cache_evict();
     return dispatch->kernel->function(pointers);
 }

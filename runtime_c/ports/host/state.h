@@ -16,7 +16,7 @@
 #include "ports/host/simulator.h"
 #include "target_arch/runtime.h"
 
-#define TA_HOST_QUEUE_DEPTH 4u /* a power of two, so that slots continue where counters wrap */
+#define TA_HOST_QUEUE_DEPTH 16u /* a power of two, so that slots continue where counters wrap */
 #define TA_HOST_MAX_WINDOWS 64u
 #ifndef TA_HOST_PATIENCE_US
 #define TA_HOST_PATIENCE_US 2000000u /* for a device that was ordered to halt */
@@ -39,6 +39,7 @@ typedef struct ta_host_work {
 #define TA_HOST_APART __attribute__((aligned(64)))
 
 typedef struct ta_host_lane {
+    /* Seldom written: each thread has a copy of this in its cache. */
     pthread_t thread;
     pthread_cond_t changed;
     uint32_t number;
@@ -49,17 +50,19 @@ typedef struct ta_host_lane {
     ta_status fail_status;
     uint32_t fail_late; /* it fails when the work is done */
     uint32_t random;
-    /* Written by the host. */
-    TA_HOST_APART uint32_t news; /* counts what the lane may have to know, and is written behind it */
-    uint32_t submitted;
     uint32_t released; /* in lazy mode: the value of the farthest wait */
     uint32_t dropping; /* the present work and the queued work shall not complete */
     uint32_t waiting;  /* the host sleeps until something completes */
-    uint32_t wait_us;  /* how long it looks for that before it sleeps; 0: not at all */
+    uint32_t awake;    /* the lane may be at work, without the lock */
+    /* The host's own. */
+    TA_HOST_APART uint32_t seen; /* so many are known to be complete, without a fault */
+    uint32_t wait_us; /* how long it looks for completions before it sleeps; 0: not at all */
+    /* Written by the host. */
+    TA_HOST_APART uint32_t news; /* counts what the lane may have to know, and is written behind it */
+    uint32_t submitted;
     ta_host_work queue[TA_HOST_QUEUE_DEPTH];
     /* Written by the lane; while it is not awake, by the host. */
     TA_HOST_APART uint32_t completed;
-    uint32_t awake;  /* it may be at work, without the lock */
     ta_status fault; /* of the last completed work, written before it completes; the lane halts until the host cleared it */
     uint32_t idle_us; /* how long the lane looks for news before it sleeps */
 } ta_host_lane;
@@ -98,6 +101,8 @@ ta_status ta_host_address(uint32_t instance, ta_ref where, ta_address *address);
 uint32_t ta_host_windows(uint32_t instance, ta_window *windows);
 /* Pointers for a C function that runs on the instance. TA_ERROR_ARGUMENT as in ta_host_address. */
 ta_status ta_host_pointers(const ta_dispatch *dispatch, void **pointers);
+/* Does the instance observe the memories of all operands? */
+int ta_host_reaches(const ta_dispatch *dispatch);
 /* Move the rows of a copy that begins at these bytes. Runs of one row may overlap. */
 void ta_host_rows(const ta_copy *copy, uint8_t *target, const uint8_t *source);
 /* The simulator of an instance; NULL where it runs C functions. */

@@ -2,20 +2,29 @@
 long the host is at work of its own meanwhile.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from attrs import evolve
 
 from target_arch.stages.frames.modulo import ModuloSchedule
 from target_arch.stages.frames.problem import FrameProblem
+from target_arch.stages.steps.simulation.clock import HOST
 
-AHEAD = 3
-"""Calls that a core has yet to begin: with the one at work they are as many as the queues of ports hold."""
+AHEAD = 15
+"""The most calls that a core has yet to begin: with the one at work they are as many as queues of ports hold.
+"""
+_AT_LEAST = 3
+"""Calls that it has yet to begin in any case."""
+_CALLS = 2
+"""More are issued where they take less than so many of the host's longest calls, which may take longer for
+once.
+"""
 
 
 def issued_ahead(problem: FrameProblem, schedule: ModuloSchedule) -> ModuloSchedule:
     """The schedule in which each call on one of the cores is issued when the core begins the third one before
-    it, or when what it needs from others is there.
+    it, or earlier where the host may be at work of its own until the core is done with those, or when what it
+    needs from others is there.
     """
     issues = list(schedule.issues)
     for core in sorted(set(problem.cores) & set(problem.where)):
@@ -31,11 +40,29 @@ def _issues(problem: FrameProblem, schedule: ModuloSchedule, core: str) -> Itera
         (n for n, where in enumerate(problem.where) if where == core), key=lambda n: (starts[n], n)
     )
     begins = [starts[number] for number in calls]
-    ahead = [begin - schedule.period for begin in begins[-AHEAD:]] + begins
+    lead = _CALLS * max(_of_host(problem), default=0)
     last = 0
-    for number, third_before in zip(calls, ahead, strict=False):
-        last = max(last, third_before, _ready(problem, schedule, number))
+    for number, third, farthest in zip(
+        calls,
+        _before(begins, _AT_LEAST, schedule.period),
+        _before(begins, AHEAD, schedule.period),
+        strict=True,
+    ):
+        early = max(farthest, min(third, starts[number] - lead))
+        last = max(last, early, _ready(problem, schedule, number))
         yield number, last
+
+
+def _before(begins: Sequence[int], ahead: int, period: int) -> list[int]:
+    """When a core begins the call that comes so many before each, in this period or an earlier one."""
+    count = len(begins)
+    places = (number - ahead for number in range(count))
+    return [begins[place % count] + place // count * period for place in places]
+
+
+def _of_host(problem: FrameProblem) -> Iterator[int]:
+    """The times of calls of the host."""
+    return (takes for takes, where in zip(problem.takes, problem.where, strict=True) if where == HOST)
 
 
 def _ready(problem: FrameProblem, schedule: ModuloSchedule, number: int) -> int:

@@ -34,7 +34,9 @@ class ModuloSchedule:
     issues: tuple[int, ...]
     channels: tuple[int, ...]
     end: int
-    """When the last task of a frame ends."""
+    """When the last task of a frame ends, and the host is done with waiting for it."""
+    patience: int = 0
+    """How long after the end of a frame the host waits for it."""
 
     @property
     def stages(self) -> int:

@@ -7,7 +7,7 @@ near the bound, blocks that may become longer are tried, too, around the work of
 
 from collections.abc import Iterator, Sequence
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from target_arch.plan.frames import CurvePoint, FramePipeline
 from target_arch.plan.memory import MemoryPlan
@@ -24,6 +24,7 @@ from target_arch.stages.frames.problem import FrameProblem, frame_problem
 from target_arch.stages.frames.replay import FrameTimes, replayed
 from target_arch.stages.frames.rotation import rotated
 from target_arch.stages.frames.rounds import Round, round_of
+from target_arch.stages.frames.staggered import REWARD, staggered
 from target_arch.stages.frames.table import FrameTable, frame_table
 from target_arch.stages.garbage_collector import gc_paused
 from target_arch.stages.memory.allocate import arena_capacity
@@ -32,9 +33,6 @@ from target_arch.stages.steps.simulation.times import Times
 
 MOST = 14
 """The most frames in flight: the runtime keeps account of two more (`TA_MOST_FRAMES`)."""
-
-_REWARD = 0.01
-"""The part of the period that a further frame has to save."""
 
 _STRETCHED = (0, 1, 2, 3, 5, 7, 10, 15, 20, 25, 30, 40, 50, 60, 80, 100, 150, 200)
 """Percent above the bound of the periods that are tried."""
@@ -59,9 +57,10 @@ class _Pipeline:
     fits: bool
 
     @property
-    def rank(self) -> tuple[int, int, int]:
-        """By period in steps of a thousandth, then by bytes."""
-        return (round(self.times.period), sum(self.table.plan.peaks.values()), self.round.stages)
+    def rank(self) -> tuple[int, bool, int, int]:
+        """By period in picoseconds, then by whether cores wait for each other, then by bytes."""
+        waits = self.schedule.patience == 0
+        return (round(self.times.period), waits, sum(self.table.plan.peaks.values()), self.round.stages)
 
 
 class _Search:
@@ -80,7 +79,7 @@ class _Search:
         self._schedules: list[ModuloSchedule] = []
         lockstep = in_lockstep(problem)
         if lockstep is not None:
-            self._try(iter([lockstep]))
+            self._try(iter([staggered(problem), lockstep]))
             return
         self._try(self._tried(self._blocks))
         if self._far(most) and max(self.problem.widths.values(), default=1) > 1:
@@ -91,11 +90,11 @@ class _Search:
     def _far(self, most: int) -> bool:
         """Whether no period so far is near the bound."""
         best = self.best(most)
-        return best is None or best.times.period * self.problem.frames > self.problem.bound * (1 + _REWARD)
+        return best is None or best.times.period * self.problem.frames > self.problem.bound * (1 + REWARD)
 
     def _try(self, found: Iterator[ModuloSchedule | None]) -> None:
         self._schedules += [issued_ahead(self.problem, each) for each in found if each is not None]
-        self._schedules.sort(key=lambda each: (each.period, each.stages))
+        self._schedules.sort(key=lambda each: (each.period, -each.patience, each.stages))
 
     def _periods(self) -> Iterator[int]:
         least = max(self.problem.bound, max(self.problem.takes, default=0), 1)
@@ -146,10 +145,10 @@ class _Search:
     def enough(self, limit: int) -> _Pipeline | None:
         """The fewest frames that are nearly as fast as so many."""
         most = self.best(limit)
-        if most is None:
-            return None
+        if most is None or most.schedule.patience:
+            return most
         found = (self.best(frames) for frames in range(1, most.round.stages + 1))
-        period = most.times.period * (1 + _REWARD)
+        period = most.times.period * (1 + REWARD)
         return next((each for each in found if each is not None and each.times.period <= period), most)
 
     def _pipeline(self, schedule: ModuloSchedule) -> _Pipeline:
@@ -160,11 +159,20 @@ class _Search:
             self._made[key] = _Pipeline(
                 schedule=schedule,
                 round=one,
-                times=replayed(self.problem, one),
+                times=self._times(schedule, one),
                 table=table,
                 fits=self._fits(table.plan),
             )
         return self._made[key]
+
+    def _times(self, schedule: ModuloSchedule, one: Round) -> FrameTimes:
+        """The times of a round, with the period of the busiest core where none waits for another one yet when
+        the replay ends.
+        """
+        times = replayed(self.problem, one)
+        if not schedule.patience:
+            return times
+        return evolve(times, period=max(times.period, schedule.period / self.problem.frames))
 
     def _fits(self, plan: MemoryPlan) -> bool:
         return all(peak <= self._sizes[arena.memory] for arena, peak in plan.peaks.items() if arena.shareable)

@@ -38,7 +38,7 @@ class FrameProblem:
     take of the host.
 
     Where a round starts a frame on each of several equal `cores`, the tasks of these frames follow each
-    other, and `copies` says whose each buffer is.
+    other, and `copies` says whose each buffer is. It takes `wake` until one that has nothing to do begins.
     """
 
     run: StepOrder = field(repr=False)
@@ -50,6 +50,7 @@ class FrameProblem:
     widths: Mapping[str, int]
     orders: Orders = NO_ORDERS
     cores: tuple[str, ...] = ()
+    wake: int = 0
     copies: Mapping[str, CopyOf] = field(factory=dict, repr=False)
 
     @property

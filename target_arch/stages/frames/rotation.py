@@ -36,6 +36,7 @@ def rotated(soc: SoC, problem: FrameProblem, cores: Pool) -> FrameProblem:
         before=[before for copy in copies for before in copy.before()],
         carried=tuple((last + one, other) for one, other in problem.carried),
         cores=cores,
+        wake=round(max(soc.instance(core).arch.wake for core in cores) * PICO),
         copies={name: CopyOf(of, copy.turn) for copy in copies for of, name in copy.names.items()},
     )
 

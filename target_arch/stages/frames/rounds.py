@@ -145,7 +145,8 @@ class _Issuer:
             if entry.task is None:
                 self._end(turn, entry.frame)
             else:
-                self._rounds[-1].firsts.setdefault(entry.frame, len(self._rounds[-1].steps))
+                if entry.stage == 0:
+                    self._rounds[-1].firsts.setdefault(entry.frame, len(self._rounds[-1].steps))
                 self._start(entry.task, turn, entry.stage)
 
     def _start(self, task: int, frame: int, stage: int) -> None:
@@ -302,12 +303,13 @@ def _entries(problem: FrameProblem, schedule: ModuloSchedule) -> list[_Entry]:
 
 
 def _ends(problem: FrameProblem, schedule: ModuloSchedule) -> list[int]:
-    """When each frame that a round starts is over."""
+    """When the host waits for each frame that a round starts."""
     if problem.frames == 1:
         return [schedule.end]
     ends = [0] * problem.frames
     for number, (start, takes) in enumerate(zip(schedule.starts, problem.takes, strict=True)):
-        ends[problem.frame(number)] = max(ends[problem.frame(number)], start + takes)
+        end = start + takes + schedule.patience
+        ends[problem.frame(number)] = max(ends[problem.frame(number)], end)
     return ends
 
 

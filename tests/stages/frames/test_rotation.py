@@ -1,6 +1,6 @@
 """Frames that take turns on equal cores: which cores those are, and who computes what of a frame."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 
 import pytest
 from attrs import evolve
@@ -16,6 +16,9 @@ from target_arch.stages.frames.ahead import AHEAD
 from target_arch.stages.frames.cores import core_pools, rotating, spare_cores
 from target_arch.stages.frames.parts import parts_of
 from target_arch.stages.frames.pipelined import pipelined
+from target_arch.stages.frames.problem import FrameProblem, frame_problem
+from target_arch.stages.frames.rotation import rotated
+from target_arch.stages.frames.staggered import staggered
 from target_arch.stages.lowering.ladder import sizes
 from target_arch.stages.placement.rules import Rules
 from target_arch.stages.program.partial import PartialLowering
@@ -55,6 +58,22 @@ def in_flight(model: Model, soc: SoC, most: int | None = None) -> FramePipeline:
     return found
 
 
+def turns(model: Model, soc: SoC) -> FrameProblem:
+    """The problem of frames that take turns on all cores."""
+    run = on_one(model, soc)
+    work = PartialLowering(setting=chips.setting(soc), graph=run.graph, kernels=run.kernels)
+    problem = frame_problem(soc, run.steps, Times(work))
+    (cores,) = rotating(soc, run.steps, 14)
+    return rotated(soc, problem, cores)
+
+
+def slowly_woken(workers: int) -> SoC:
+    """The chip with cores that lose much where they wait for each other."""
+    return changed(
+        chips.cores(workers), cores=Cores(stack=1024, coherent=True, wake=chips.SPEED["host"] / 20)
+    )
+
+
 def computed(pipeline: FramePipeline) -> dict[int, list[str]]:
     """By round that starts a frame of the table, the instances that compute it."""
     found = defaultdict[int, list[str]](list)
@@ -83,8 +102,40 @@ def test_each_core_computes_whole_frames(workers: int) -> None:
 def test_a_host_waits_for_a_core_once_a_frame() -> None:
     pipeline = in_flight(SOFT, chips.cores(1))
     waits = [step.event for step in pipeline.order.steps if isinstance(step, Wait)]
-    frames = pipeline.rounds // pipeline.kinds
-    assert {each.value for each in waits} == {7 * (number + 1) for number in range(frames)}
+    assert len({each.value for each in waits}) == pipeline.rounds // pipeline.kinds
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_a_core_has_its_next_frame_before_it_ends_one(workers: int) -> None:
+    """Three calls of the next frame are issued, and the wait for the one before comes after them."""
+    pipeline = in_flight(SOFT, slowly_woken(workers))
+    issued, total = Counter[str](), 7 * pipeline.rounds // pipeline.kinds
+    for step in pipeline.order.steps[pipeline.loads :] * 2:
+        if isinstance(step, Dispatch):
+            issued[step.instance] += 1
+        elif isinstance(step, Wait) and issued[step.event.timeline] > total:
+            assert (issued[step.event.timeline] - step.event.value) % total >= 3
+
+
+def test_cores_begin_apart() -> None:
+    problem = turns(SOFT, slowly_woken(3))
+    schedule = staggered(problem)
+    assert schedule is not None
+    begins = sorted(schedule.issues[number] % schedule.period for number in range(0, 28, 7))
+    assert begins == [schedule.period * part // 4 for part in range(4)]
+    assert schedule.patience == schedule.period // 8
+
+
+def test_with_as_many_frames_as_cores_they_wait_for_each_other() -> None:
+    """A frame more takes memory: where that is not to be had, cores begin and end together."""
+    pipeline = in_flight(SOFT, slowly_woken(1), 2)
+    assert (pipeline.frames, pipeline.cores) == (2, ("host", "worker"))
+    assert in_flight(SOFT, slowly_woken(1)).frames > 2
+
+
+def test_cores_that_lose_little_wait_for_each_other() -> None:
+    assert staggered(turns(SOFT, chips.cores(1))) is None
+    assert in_flight(SOFT, chips.cores(1)).frames == 2
 
 
 def test_calls_are_issued_as_far_ahead_as_queues_are_deep() -> None:
@@ -115,6 +166,7 @@ def test_frames_with_states_wait_for_each_other() -> None:
     states = with_states(model, [StatePair(input=1, output=0)], ("b",))
     pipeline = in_flight(states, chips.cores(1))
     assert pipeline.period >= 2 * chips.SPEED["host"]
+    assert staggered(turns(states, slowly_woken(1))) is None
 
 
 def test_fewer_frames_than_cores_take_turns_on_fewer() -> None:
