@@ -53,18 +53,27 @@ static inline float ta_s8_within(float value, float low, float high)
 }
 
 #ifdef TA_KERNELS_X86
-/* The extremes of `count` values and of what is in `ends`, eight at once: `count` is a multiple of eight. */
+/* The extremes of `count` values and of what is in `ends`, 16 at once: `count` is a multiple of eight. What is not a
+ * number is left out, as it is the first operand of a comparison. */
 TA_AVX2 static inline void ta_s8_extremes_avx2(const float *x, int32_t count, float *ends)
 {
-    __m256 low = _mm256_set1_ps(ends[0]), high = _mm256_set1_ps(ends[1]);
+    __m256 low = _mm256_set1_ps(ends[0]), high = _mm256_set1_ps(ends[1]), lower = low, higher = high;
     float lows[8], highs[8];
-    for (int32_t k = 0; k < count; k += 8) {
-        const __m256 values = _mm256_loadu_ps(x + k);
-        low = _mm256_min_ps(low, values);
-        high = _mm256_max_ps(high, values);
+    int32_t k = 0;
+    for (; k + 16 <= count; k += 16) {
+        const __m256 values = _mm256_loadu_ps(x + k), others = _mm256_loadu_ps(x + k + 8);
+        low = _mm256_min_ps(values, low);
+        high = _mm256_max_ps(values, high);
+        lower = _mm256_min_ps(others, lower);
+        higher = _mm256_max_ps(others, higher);
     }
-    _mm256_storeu_ps(lows, low);
-    _mm256_storeu_ps(highs, high);
+    if (k < count) {
+        const __m256 values = _mm256_loadu_ps(x + k);
+        low = _mm256_min_ps(values, low);
+        high = _mm256_max_ps(values, high);
+    }
+    _mm256_storeu_ps(lows, _mm256_min_ps(low, lower));
+    _mm256_storeu_ps(highs, _mm256_max_ps(high, higher));
     for (int32_t lane = 0; lane < 8; ++lane) {
         ends[0] = lows[lane] < ends[0] ? lows[lane] : ends[0];
         ends[1] = highs[lane] > ends[1] ? highs[lane] : ends[1];

@@ -3,11 +3,49 @@
  *
  * Written in the operations of a layout, as `s8_conv2d.h`: weights are packed as there. Outside of an image there is the
  * zero point. `total` is the sum of the weights of each output, in whole groups of 16.
+ *
+ * Forms: portable, AVX2.
  */
 #ifndef TA_KERNELS_S8_INTEGERS_H
 #define TA_KERNELS_S8_INTEGERS_H
 
 #include "kernels/s8_conv2d.h"
+
+#ifdef TA_KERNELS_X86
+/* 16 outputs of `rows` rows, which are `apart` numbers apart. */
+TA_AVX2 static inline void ta_s8_centred_avx2(int32_t zero, const int32_t *total, int32_t rows, const int32_t *sums,
+                                              int32_t *out, int64_t apart)
+{
+    const __m256i each = _mm256_set1_epi32(zero);
+    const __m256i low = _mm256_mullo_epi32(each, _mm256_loadu_si256((const __m256i *)total));
+    const __m256i high = _mm256_mullo_epi32(each, _mm256_loadu_si256((const __m256i *)(total + 8)));
+    for (int32_t r = 0; r < rows; ++r, sums += TA_S8_OUTPUTS, out += apart) {
+        const __m256i a = _mm256_loadu_si256((const __m256i *)sums);
+        const __m256i b = _mm256_loadu_si256((const __m256i *)(sums + 8));
+        _mm256_storeu_si256((__m256i *)out, _mm256_sub_epi32(a, low));
+        _mm256_storeu_si256((__m256i *)(out + 8), _mm256_sub_epi32(b, high));
+    }
+}
+#endif
+
+/* `count` sums of `rows` rows less what the zero point adds; results of a row are `apart` numbers behind those of the one
+ * before. */
+static inline void ta_s8_centred(int32_t zero, const int32_t *total, int32_t rows, int32_t count, const int32_t *sums,
+                                 int32_t *out, int64_t apart)
+{
+#ifdef TA_KERNELS_X86
+    if (count == 16 && TA_HAS_AVX2) {
+        ta_s8_centred_avx2(zero, total, rows, sums, out, apart);
+        return;
+    }
+#endif
+    for (int32_t i = 0; i < count; ++i) {
+        const int32_t taken = zero * total[i];
+        for (int32_t r = 0; r < rows; ++r) {
+            out[r * apart + i] = sums[r * TA_S8_OUTPUTS + i] - taken;
+        }
+    }
+}
 
 /* Outputs `begin` to `stop` of all pixels. `zero` is that of values of type int8, or of uint8 less 128. */
 static inline void ta_s8_integer_outputs(const ta_s8_conv2d *conv, int32_t zero, const int8_t *x, const int8_t *w,
@@ -26,12 +64,7 @@ static inline void ta_s8_integer_outputs(const ta_s8_conv2d *conv, int32_t zero,
             const int32_t count = stop - n < TA_S8_OUTPUTS ? stop - n : TA_S8_OUTPUTS;
             int32_t *const to = out + (int64_t)first * conv->apart + n;
             ta_s8_sums(conv, in_place, panel, x, pixel, rows, n == begin, w, zeros, n, count, sums);
-            for (int32_t i = 0; i < count; ++i) {
-                const int32_t taken = zero * total[n + i];
-                for (int32_t r = 0; r < rows; ++r) {
-                    to[(int64_t)r * conv->apart + i] = sums[r * TA_S8_OUTPUTS + i] - taken;
-                }
-            }
+            ta_s8_centred(zero, total + n, rows, count, sums, to, conv->apart);
         }
         for (int32_t r = 0; r < rows; ++r) {
             ta_s8_next(conv, &pixel);

@@ -21,6 +21,7 @@ from target_arch.backends.plain_c.kernels import (
     places,
     products,
     real_depthwise,
+    real_extremes,
     real_functions,
     real_matmul,
     real_norms,
@@ -59,6 +60,7 @@ class Driver(StrEnum):
     REAL_NORM = "f32_norms"
     REAL_RECURRENT = "f32_recurrent"
     REAL_POOL = "f32_pool"
+    REAL_EXTREME = "f32_extremes"
     MATMUL = "s8_matmul"
     CONVERSION = "s8_convert"
     MUL = "s8_mul"
@@ -78,8 +80,8 @@ _REAL_SUMS = {
 _DEPTHWISE_AS_DEFINED = (InstructionSet.ARMV7E_M, InstructionSet.ARMV8_1_M, InstructionSet.AARCH64)
 
 _X86_FORMS = (InstructionSet.GENERIC, InstructionSet.X86_64)
-"""Others have no form of `s8_matmul.h`, `f32_norms.h`, `f32_pool.h` and `s8_convert.h` but the portable one,
-which is no shorter than the definition.
+"""Others have no form of `s8_matmul.h`, `f32_norms.h`, `f32_pool.h`, `f32_extremes.h` and `s8_convert.h`
+but the portable one, which is no shorter than the definition.
 """
 
 
@@ -247,6 +249,8 @@ def _of_x86(operator: Operator, model: Model, form: KernelForm) -> Pick | str:
         return Pick(kernel=Driver.REAL_NORM, form=form, work=real_norms.work(operator, model))
     if real_pool.refusal(operator, model) is None:
         return Pick(kernel=Driver.REAL_POOL, form=form, work=defined(operator, model))
+    if real_extremes.refusal(operator, model) is None:
+        return Pick(kernel=Driver.REAL_EXTREME, form=form, work=defined(operator, model))
     if conversions.refusal(operator, model) is None:
         return Pick(kernel=Driver.CONVERSION, form=form, work=defined(operator, model))
     if places.refusal(operator, model) is None:
