@@ -116,5 +116,11 @@ def test_the_last_of_all_may_end_where_it_wants() -> None:
     assert shared_bounds(rows) == (19, 21)
 
 
+def test_a_place_that_is_taken_is_saved_in_whole_units() -> None:
+    """Ten bytes in units of 16, and ten in their place."""
+    rows = [buffer(0, 10, 0, 1, 16), evolve(buffer(1, 10, 1, 2, 16), over=("b0",))]
+    assert shared_bounds(rows) == (10, 10)
+
+
 def test_nothing_to_share() -> None:
     assert (shared_bounds([]), list(choices([]))) == ((0, 0), [{}])
