@@ -96,6 +96,39 @@ def test_frames_take_turns_on_cores(tmp_path: Path) -> None:
     check_bits(on_cores(tmp_path / "b"), (), ("--lazy",), ("--jitter", "5"))
 
 
+def apart(folder: Path) -> Path:
+    """A bundle whose cores begin apart, as they would lose much where they wait for each other."""
+    chip = read_soc(examples() / "cores" / "dual_m33.toml")
+    late = tuple(
+        arch if arch.cores is None else evolve(arch, cores=evolve(arch.cores, wake=1e-3))
+        for arch in chip.archs
+    )
+    made = compile_model(CompileRequest(model_path=DIGITS, soc=evolve(chip, archs=late), frames="auto"))
+    assert made.frames is not None
+    assert made.frames.frames > len(made.frames.cores) == 2
+    write_bundle(made.bundle, folder)
+    return folder
+
+
+def test_cores_that_begin_apart(tmp_path: Path) -> None:
+    check_bits(apart(tmp_path / "b"), (), ("--lazy",), ("--jitter", "5"))
+
+
+@pytest.mark.slow
+def test_turns_on_cores_of_aarch64(needs_tool: Callable[[str], str], tmp_path: Path) -> None:
+    """Two threads of a program for another processor, which orders its stores less strictly."""
+    folder = apart(tmp_path / "b")
+    program = build(folder, optimize="-O1")
+    frames = random_frames(program, 3)[: 50 * sum(program.input_bytes)]
+    tool = f"CC={needs_tool('aarch64-linux-gnu-gcc')}"
+    command = ("make", "-s", tool, "LDFLAGS=-static", "BUILD=arm", "arm/runner")
+    subprocess.run(command, cwd=folder, check=True)
+    for mode in ((), ("--in-flight",), ("--in-flight", "--jitter", "5")):
+        run = (needs_tool("qemu-aarch64"), "arm/runner", *mode)
+        done = subprocess.run(run, input=frames, cwd=folder, capture_output=True, check=True, timeout=300)
+        assert done.stdout == outputs(program, frames), mode
+
+
 @pytest.mark.slow
 def test_turns_on_eight_cores(tmp_path: Path) -> None:
     check_bits(on_cores(tmp_path / "b", soc="octa_rv64"), (), ("--lazy",), ("--jitter", "5"))
