@@ -44,7 +44,7 @@ _REST = 0.05
 _HEADER = ("model", "one us", "two us", "faster", "ceiling", "of ceiling", "peer us", "ratio", "outputs")
 _DECLARATIONS = """#include "{stem}.h"
 int timer_start(void) {{ return {stem}_init(&ta_port_host); }}
-int timer_once(void) {{ return {stem}_run(); }}"""
+int timer_once(void) {{ timer_restore(); return {stem}_run(); }}"""
 
 
 def computer(cores: int) -> SoC:

@@ -37,7 +37,7 @@ _HEADER = ("model", "frames", "run us", "frame us", "predicted", "faster", "of p
 _DECLARATIONS = """#include <string.h>
 #include "net.h"
 int timer_start(void) {{ return net_init(&ta_port_{port}); }}
-int timer_once(void) {{ return net_run(); }}
+int timer_once(void) {{ timer_restore(); return net_run(); }}
 int frames_once(int count)
 {{
     static unsigned char bytes[{inputs}][{most}];
