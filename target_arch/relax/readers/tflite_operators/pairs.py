@@ -25,6 +25,7 @@ from target_arch.relax.readers.tflite_operators.site import (
     Converter,
     TFLiteOperand,
     TFLiteOperator,
+    require_numbers,
 )
 from target_arch.relax.site import NotConverted, constant
 
@@ -157,6 +158,7 @@ def quotient(site: TFLiteOperator) -> Any:
     """DIV, of stored values those of eight bits. NotConverted where LiteRT shifts farther than C defines, and
     where a zero point is no value of its type: tables have a row for every distance from it.
     """
+    require_numbers(site.x)
     if not site.stored:
         return _of_reals(site)
     if site.x.dtype not in STORED:

@@ -16,6 +16,7 @@ from target_arch.relax.readers.tflite_operators.site import (
     TFLiteOperand,
     TFLiteOperator,
     require_computed,
+    require_numbers,
     require_reals,
 )
 from target_arch.relax.site import constant
@@ -36,6 +37,12 @@ def _pair(function: Callable[[Any, Any], Any], site: TFLiteOperator) -> Any:
     """A function of the elements of two operands."""
     require_reals(site)
     return function(site.tensor(0).expr, site.tensor(1).expr)
+
+
+def _floored(function: Callable[[Any, Any], Any], site: TFLiteOperator) -> Any:
+    """FLOOR_DIV and FLOOR_MOD."""
+    require_numbers(site.x)
+    return _pair(function, site)
 
 
 def _cast(site: TFLiteOperator) -> Any:
@@ -100,8 +107,8 @@ CONVERTERS: Mapping[str, Converter] = {
     "CEIL": partial(_function, relax.op.ceil),
     "COS": partial(_function, relax.op.cos),
     "FLOOR": partial(_function, relax.op.floor),
-    "FLOOR_DIV": partial(_pair, relax.op.floor_divide),
-    "FLOOR_MOD": partial(_pair, relax.op.floor_mod),
+    "FLOOR_DIV": partial(_floored, relax.op.floor_divide),
+    "FLOOR_MOD": partial(_floored, relax.op.floor_mod),
     "LOGICAL_AND": partial(_pair, relax.op.logical_and),
     "LOGICAL_NOT": partial(_function_of_reals, relax.op.logical_not),
     "LOGICAL_OR": partial(_pair, relax.op.logical_or),

@@ -231,6 +231,12 @@ def require_reals(site: TFLiteOperator) -> None:
             raise NotConverted(f"stored values of type {tensor.dtype}")
 
 
+def require_numbers(tensor: TFLiteOperand) -> None:
+    """Raise NotConverted for truth values, which LiteRT does not divide either: a divisor may be zero."""
+    if tensor.dtype == "bool":
+        raise NotConverted("values of type bool")
+
+
 def require_computed(tensor: TFLiteOperand) -> None:
     """Raise NotConverted for a constant."""
     if tensor.value is not None:
