@@ -21,7 +21,7 @@ from target_arch.plan.kernels import (
     Operand,
 )
 from target_arch.plan.model import Operator, Tensor
-from target_arch.plan.operators.facts import Aliasing, Lowering
+from target_arch.plan.operators.facts import RELAX_OP, Aliasing, Lowering
 from target_arch.plan.regions.lines import RegionPlan
 from target_arch.plan.runs import copied_runs
 from target_arch.relax.c.codegen import in_place, scratch_memory
@@ -174,7 +174,7 @@ def rows_piece(operator: Operator, slot: ConcatSlice, request: LoweringRequest) 
 
 
 def _unsupported(operator: Operator, error: Exception) -> DiagnosticError:
-    what = operator.attributes.get("relax_op", operator.kind)
+    what = operator.attributes.get(RELAX_OP, operator.kind)
     diagnostic = Diagnostic(
         rule="unsupported-operator",
         place=f"operator {operator.location or operator.id}",

@@ -18,6 +18,7 @@ from tvm import relax, s_tir, tirx
 
 from target_arch.plan.kernels import CFunction
 from target_arch.plan.model import DTYPE_BYTES, Operator, Tensor
+from target_arch.plan.operators.facts import RELAX_OP
 from target_arch.relax.ir.bindings import bindings_of
 from target_arch.relax.ir.graph import operator_name
 from target_arch.relax.lower.lowering import print_scheduled
@@ -107,7 +108,7 @@ def lower_relax(module: Any, operator: Operator) -> LoweredRelax:
 
     Raises NotLegalizedError where TVM has no TIR for it, UnprintableError where there is no C.
     """
-    kind = re.sub(r"\W", "_", str(operator.attributes.get("relax_op", operator.kind)))
+    kind = re.sub(r"\W", "_", str(operator.attributes.get(RELAX_OP, operator.kind)))
     try:
         return _lowered(tvm_ffi.StructuralKey(module), kind).of(operator)
     except NotLegalizedError as error:

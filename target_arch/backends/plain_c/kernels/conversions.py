@@ -5,7 +5,7 @@ from math import prod
 from target_arch.backends.plain_c.kernels.text import Made, function, parameter, struct
 from target_arch.backends.plain_c.kernels.weighted import STORED
 from target_arch.plan.model import Model, Operator
-from target_arch.plan.operators.facts import Arithmetic
+from target_arch.plan.operators.facts import RELAX_OP, Arithmetic
 from target_arch.plan.operators.kinds import OperatorKind
 
 _HEADER = "kernels/s8_convert.h"
@@ -50,7 +50,7 @@ def _is_computed(operator: Operator) -> bool:
     """Whether values are brought to a grid that is computed at run time."""
     return (
         operator.kind is OperatorKind.ELEMENTWISE
-        and operator.attributes.get("relax_op") == OperatorKind.QUANTIZE
+        and operator.attributes.get(RELAX_OP) == OperatorKind.QUANTIZE
     )
 
 

@@ -6,6 +6,8 @@ VNNI and AMX, the least of 200 runs; products of two activations are those of a 
 of definitions and moves, which compilers make vectors of, is that of nets of `benchmarks.networks` with
 `-O3 -march=native` on a Xeon of 2.1 GHz. AArch64 and RISC-V: the portable form's, in proportion to
 instructions counted under emulation.
+What ONNX's rounding takes more on Cortex-M is fitted to the probes of `target-arch calibrate` and the int8
+models in `../shared`.
 `python -m benchmarks.estimates --fit` measures on steps of the models in `../shared` and fits.
 """
 

@@ -28,6 +28,15 @@ def softmax(beta: float) -> TfliteFile:
     return file
 
 
+def answer_of_litert(content: bytes, frame: Array) -> Array:
+    """The only output of a model with one input."""
+    theirs = reference(content)
+    assert theirs is not None
+    theirs.set_tensor(theirs.get_input_details()[0]["index"], frame)
+    theirs.invoke()
+    return np.asarray(theirs.get_tensor(theirs.get_output_details()[0]["index"]))
+
+
 @pytest.mark.parametrize("dtype", slow_except(["int8"], ["int8", "uint8", "int16", "float32"]))
 def test_options_are_not_dropped(dtype: str, tmp_path: Path, needs_tool: Callable[[str], str]) -> None:
     """Factors of `SOFTMAX` and the approximation of `GELU`, some of each."""
@@ -131,12 +140,7 @@ def test_constants_alone_are_computed(tmp_path: Path, needs_tool: Callable[[str]
     file.operator("ADD", [less, values], [total], ("AddOptions", {}))
     file.operator("MUL", [x, total], [y], ("MulOptions", {}))
     content, frame = file.content(), np.array([1, -2, 3, 2**30], np.int32)
-    theirs = reference(content)
-    assert theirs is not None
-    theirs.set_tensor(theirs.get_input_details()[0]["index"], frame)
-    theirs.invoke()
-    expected = theirs.get_tensor(theirs.get_output_details()[0]["index"])
-    assert run_once(content, [frame.tobytes()], tmp_path) == (expected.tobytes(),)
+    assert run_once(content, [frame.tobytes()], tmp_path) == (answer_of_litert(content, frame).tobytes(),)
 
 
 def test_a_product_with_constant_matrices(tmp_path: Path, needs_tool: Callable[[str], str]) -> None:
@@ -151,12 +155,7 @@ def test_a_product_with_constant_matrices(tmp_path: Path, needs_tool: Callable[[
     options = ("BatchMatMulOptions", {"adjY": True})
     file.operator("BATCH_MATMUL", operands, [file.output((2, 4, 3), "int8", 0.2)], options, 3)
     content, frame = file.content(), values(2, 4, 5)
-    theirs = reference(content)
-    assert theirs is not None
-    theirs.set_tensor(theirs.get_input_details()[0]["index"], frame)
-    theirs.invoke()
-    expected = theirs.get_tensor(theirs.get_output_details()[0]["index"])
-    assert run_once(content, [frame.tobytes()], tmp_path) == (expected.tobytes(),)
+    assert run_once(content, [frame.tobytes()], tmp_path) == (answer_of_litert(content, frame).tobytes(),)
 
 
 def test_an_empty_range_is_refused(tmp_path: Path) -> None:
