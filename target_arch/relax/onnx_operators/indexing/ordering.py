@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tvm import te, tirx
+from tvm import te
 from tvm.script.ir_builder import tirx as ib
 
+from target_arch.relax.loops.selection import BestElements
 from target_arch.relax.onnx_operators.node import Converter, Node, converter
-from target_arch.relax.site import NotConverted, local
+from target_arch.relax.site import NotConverted
 
 
 def _top_k(node: Node) -> Any:
@@ -23,25 +24,18 @@ def _top_k(node: Node) -> Any:
     found = [*shape[:axis], k, *shape[axis + 1 :]]
 
     def body(out: Any, x: Any) -> None:
-        taken, best = local("taken", (shape[axis],), "bool"), local("best", (1,), "int32")
         with ib.grid(*outer, 1, 1) as others:
             around = list(others)[: len(outer)]
 
             def place(along: Any) -> list[Any]:
                 return [*around[:axis], along, *around[axis:]]
 
-            with ib.serial(0, shape[axis]) as i:
-                ib.buffer_store(taken, tirx.const(False, "bool"), [i])
-            with ib.serial(0, k) as rank:
-                ib.buffer_store(best, tirx.const(-1, "int32"), [0])
-                with ib.serial(0, shape[axis]) as i:
-                    known = x[place(tirx.max(best[0], 0))]
-                    better = x[place(i)] > known if largest else x[place(i)] < known
-                    first = best[0] < 0
-                    with ib.If(tirx.all(tirx.Not(taken[i]), tirx.any(first, better))), ib.Then():
-                        ib.buffer_store(best, i.astype("int32"), [0])
-                ib.buffer_store(taken, tirx.const(True, "bool"), [best[0]])
-                ib.buffer_store(out, best[0].astype("int64"), place(rank))
+            BestElements(
+                value=lambda i: x[place(i)],
+                get=lambda rank: out[place(rank)].astype("int32"),
+                put=lambda rank, i: ib.buffer_store(out, i.astype("int64"), place(rank)),
+                largest=largest,
+            ).write(shape[axis], k, node.dtype(0))
 
     indices = node.written(found, "int64", body, node.operand(0))
     return _picked(node, indices, axis, found), indices
