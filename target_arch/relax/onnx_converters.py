@@ -13,7 +13,7 @@ from target_arch.relax.onnx_operators.arithmetic import (
     reductions,
     transforms,
 )
-from target_arch.relax.onnx_operators.images import padding, pooling, regions, resize
+from target_arch.relax.onnx_operators.images import padding, pooling, regions, resize, sampling
 from target_arch.relax.onnx_operators.indexing import bounded, counting, movement, ordering, scans, scatter
 from target_arch.relax.onnx_operators.node import Converter, Node
 from target_arch.relax.site import NotConverted
@@ -34,6 +34,7 @@ CONVERTERS: Mapping[str, Converter] = {
     **reductions.CONVERTERS,
     **regions.CONVERTERS,
     **resize.CONVERTERS,
+    **sampling.CONVERTERS,
     **scans.CONVERTERS,
     **scatter.CONVERTERS,
     **support_vectors.CONVERTERS,

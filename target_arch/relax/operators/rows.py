@@ -22,7 +22,7 @@ _FAMILIES = {
         nn.batch_norm nn.group_norm nn.instance_norm nn.layer_norm nn.log_softmax nn.lrn nn.rms_norm
         nn.softmax
     """,
-    OperatorKind.RESIZE: "image.grid_sample image.resize2d image.resize3d Resize Upsample",
+    OperatorKind.RESIZE: "image.resize2d image.resize3d GridSample Resize Upsample",
     OperatorKind.POOLING: """
         nn.adaptive_avg_pool1d nn.adaptive_avg_pool2d nn.adaptive_avg_pool3d nn.avg_pool1d nn.avg_pool2d
         nn.avg_pool3d nn.max_pool1d nn.max_pool2d nn.max_pool3d AveragePool LpPool MaxPool

@@ -130,6 +130,14 @@ def test_images_read_between_their_pixels(tmp_path: Path) -> None:
 
     assert max(differences(forward, tmp_path, drawn(2, 2, 4, 5), drawn(2, 3, 4, 2))) < 1e-5
 
+    def volumes(x: Any, grid: Any) -> list[Any]:
+        return [
+            torch.nn.functional.grid_sample(x, grid, mode, padding, align_corners=False)
+            for mode, padding in (("bilinear", "zeros"), ("nearest", "reflection"))
+        ]
+
+    assert max(differences(volumes, tmp_path, drawn(1, 2, 3, 4, 5), drawn(1, 2, 3, 4, 3))) < 1e-5
+
 
 def test_windows_and_their_places(tmp_path: Path) -> None:
     functional, transposed = torch.nn.functional, torch.nn.functional.conv_transpose3d
