@@ -1,6 +1,7 @@
 """Cases that Eva is told to look at one by one, where it keeps what belongs together apart.
 
-Each is a case of all, or the annotation that says so is proved with the rest: nothing is taken for granted.
+Each is a case of all, or the annotation that says so is proved with the rest, or it is C that computes the
+same: nothing is taken for granted.
 """
 
 import re
@@ -22,8 +23,16 @@ _SQUARES = re.compile(
     r"^ *total = total \+ \(\(int32_t\)(?P<of>x0\[[^]]*\]) (?P<sign>[+-]) (?P<zero>\d+)\) \*.*;$", re.M
 )
 _LESS = re.compile(r"^ *const int32_t \w+ = (?P<of>\w+) \* -1;$")
-_LAST = re.compile(r"\(255 <= \((?P<size>\w+) >> (?P<by>\d+)\)\) \?")
-_END = re.compile(r"^ *out\[[^]]*\] = ")
+_THRICE = re.compile(r"^ *steps\[0\] = \(int32_t\)\(\(uint32_t\)\(int32_t\)(?P<of>\S+) \* \(uint32_t\)3\);$")
+_NEGATIVE = re.compile(r"\(uint32_t\)(?P<of>[\w[\]]+) \* \(uint32_t\)-1\b")
+_LAST = re.compile(r"\(255 <= \((?:\(int64_t\))?(?P<size>[\w[\]]+) >> (?P<by>\d+)\)\) \?")
+_END = re.compile(r"^ *(?:out|gates)\[[^]]*\] = ")
+_CLAMP = re.compile(
+    r"(?P<before>[=?:,] |\(|return )(?P<test>(?P<of>\w+) [<>] (?P<end>low|high|-?\d+\.[\w.+-]*))"
+    r" \? (?P=of) : (?P=end)"
+)
+_INSIDE = re.compile(r"(?P<of>\w+) >= -[\w.+-]+ && (?P=of) < [\w.+-]+ \?")
+_PLACE = re.compile(r"\(\((?P<of>\w+\[\d+\]) < (?P<most>\d+) \? (?P=of) : (?P=most)\) > 0 \?")
 _PAIRS = re.compile(r"^ *const int64_t pairs = .*;$", re.M)
 
 
@@ -43,14 +52,35 @@ def greatest_in_each_place(dtype: str, count: int, rows: int, called: str) -> It
             yield f"    greatest_at_{dtype}_t(p0, {rows}, {count}, {greatest}, {at}); {called}"
 
 
-def numbers(name: str, count: int) -> str:
-    """Every number of an array of floats. Those that are none are left out where floats become integers: Eva
-    25 believes that a comparison with one of them may be true, and so that it passes any clamp.
+def shown(text: str) -> str:
+    """Kernels, or a header of them, with everything that is said here."""
+    return with_places(with_sizes(with_bands(with_numbers(text))))
+
+
+def with_numbers(text: str) -> str:
+    """Kernels that compare a float with the ends of a range: first with itself, as what is no number is not
+    equal to itself. That changes no result, as such a float passes no other comparison either; Eva 25
+    believes that it may.
     """
-    return (
-        f"    for (int k = 0; k < {count}; ++k)"
-        f" {{ const float v = {name}[k]; {name}[k] = v == v ? v : 0.0f; }}"
+    text = _CLAMP.sub(r"\g<before>\g<of> == \g<of> && \g<test> ? \g<of> : \g<end>", text)
+    return _INSIDE.sub(r"\g<of> == \g<of> && \g<0>", text)
+
+
+def with_places(text: str) -> str:
+    """Kernels that clamp a place from 0 to a number in each expression that has it: Eva sees each of them."""
+    return "\n".join(_with_places(line) for line in text.split("\n"))
+
+
+def _with_places(line: str) -> str:
+    found = {each["of"]: int(each["most"]) for each in _PLACE.finditer(line)}
+    if not found:
+        return line
+    splits = (
+        " || ".join((f"{of} <= 0", *(f"{of} == {place}" for place in range(1, most)), f"{of} >= {most}"))
+        for of, most in found.items()
     )
+    asserted = (f"/*@ assert {split}; */" for split in splits)
+    return "\n".join(("/*@ slevel 1000; */", *asserted, line, "/*@ slevel merge; */\n;"))
 
 
 def with_bands(text: str) -> str:
@@ -64,15 +94,16 @@ def with_bands(text: str) -> str:
 
 def with_sizes(text: str) -> str:
     """Kernels that look up a table of the size of a number, which is the greater of it and its negative: Eva
-    sees a number below 0 and one that is not, and a size that the table has and one behind it.
+    sees a number below 0 and one that is not, and a size that the table has and one behind it. A negative
+    modulo 2**32 is a difference, of which Eva has an interval.
     """
-    return "\n".join(_with_sizes(text.split("\n")))
+    return "\n".join(_with_sizes(_NEGATIVE.sub(r"0u - (uint32_t)\g<of>", text).split("\n")))
 
 
 def _with_sizes(lines: Iterable[str]) -> Iterator[str]:
     apart = False
     for line in lines:
-        less, last = _LESS.match(line), _LAST.search(line)
+        less, last = _LESS.match(line) or _THRICE.match(line), _LAST.search(line)
         if less is not None:
             yield f"/*@ slevel 1000; */\n/*@ assert {less['of']} < 0 || {less['of']} >= 0; */"
             apart = True

@@ -4,10 +4,9 @@
 
 Compiles a small model of each operator of TFLite that has a case, or of those named, for a microcontroller,
 and calls each function of its kernels as its steps do: the constants are the model's, every input may hold
-any value of its type, infinities included, and NaN but where floats become integers (`cases.py`), results
-hold nothing yet, and every operand has its own bytes and no more. The kernels are the portable ones. Prints
-what Eva proves of each, and every alarm. Exit code 1 where there is one, or an operator took longer than S
-seconds; 3 where Frama-C is missing.
+any value of its type, infinities and NaN included, results hold nothing yet, and every operand has its own
+bytes and no more. The kernels are the portable ones. Prints what Eva proves of each, and every alarm. Exit
+code 1 where there is one, or an operator took longer than S seconds; 3 where Frama-C is missing.
 """
 
 import argparse
@@ -23,9 +22,7 @@ from conformance.frama_c.cases import (
     BYTES,
     greatest_at_places,
     greatest_in_each_place,
-    numbers,
-    with_bands,
-    with_sizes,
+    shown,
 )
 from conformance.frama_c.units import MissingTool, Outcome, Unit, analysed
 from conformance.tflite_operators import CASES, HYBRID, Variant
@@ -33,6 +30,7 @@ from target_arch.diagnostics import DiagnosticError
 from target_arch.pipeline import CompiledModel, CompileRequest, compile_model
 from target_arch.plan.kernels import Call, CFunction, Operand
 from target_arch.plan.model import Tensor
+from target_arch.resources import runtime_c
 from target_arch.soc import read_soc
 
 SEED, SECONDS, TURNS, OTHER_TURNS = 31, 120.0, 200, 1_000
@@ -64,7 +62,7 @@ def program(made: CompiledModel, lines: Iterable[str]) -> str:
     head = '#include "target_arch/runtime.h"\n#include "__fc_builtin.h"\nvolatile long long any;\n'
     head += greatest_at_places()
     body = "\n".join(lines)
-    return f"{head}{with_sizes(with_bands(kernels))}\nint main(void)\n{{\n{body}\n    return 0;\n}}\n"
+    return f"{head}{shown(kernels)}\nint main(void)\n{{\n{body}\n    return 0;\n}}\n"
 
 
 @frozen
@@ -93,8 +91,6 @@ def _call(
     yield "    {"
     for number, (operand, parameter) in enumerate(zip(call.operands, function.parameters, strict=True)):
         yield from _operand(f"p{number}", operand, parameter, tensors.get(operand.of), sizes[operand.of])
-    if function.name.startswith("quantize_"):
-        yield numbers("p0", call.operands[0].touched(sizes[call.operands[0].of]).bytes // 4)
     names = ", ".join(f"p{number}" for number in range(len(call.operands)))
     called = f"{function.name}({names});"
     first = tensors.get(call.operands[0].of)
@@ -145,13 +141,23 @@ def executed(code: str, text: str, folder: Path, seconds: float = SECONDS) -> Ou
         name=code,
         tool="Eva",
         sources=(str(source),),
-        flags=("-DTA_KERNELS_PORTABLE",),
+        flags=("-DTA_KERNELS_PORTABLE", f"-iquote {_headers(folder)}"),
         unrolled=TURNS,
         seconds=seconds,
         dead=sys.maxsize,
     )
     found = analysed(evolve(unit, precision=PRECISIONS[0], told_apart=OTHER_TURNS))
     return found if found.clean else analysed(evolve(unit, precision=PRECISIONS[1]))
+
+
+def _headers(folder: Path) -> Path:
+    """Where the headers of kernels are that have something to be shown in them."""
+    (folder / "kernels").mkdir(exist_ok=True)
+    for header in sorted((runtime_c() / "kernels").glob("*.h")):
+        text = header.read_text()
+        if shown(text) != text:
+            (folder / "kernels" / header.name).write_text(shown(text))
+    return folder
 
 
 def _outcome(code: str, dtype: str, seconds: float) -> Outcome | None:

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
-from conformance.frama_c.cases import BYTES, with_bands, with_sizes
+from conformance.frama_c.cases import BYTES, with_bands, with_numbers, with_places, with_sizes
 from conformance.frama_c.kernels import _call, calls, compiled, executed, harness
 from conformance.frama_c.models import CLEAN, analysed_call
 from conformance.frama_c.units import Outcome, Unit, _of_execution, _of_proofs, analysed, units
+from conformance.tflite_operators import HYBRID
 from target_arch.plan.kernels import Call, CFunction, Operand
 from target_arch.plan.model import Tensor
 from target_arch.resources import runtime_c
@@ -124,9 +125,17 @@ def test_a_kernel_has_no_alarm_and_one_of_a_row_too_many_has(
     ("code", "dtype", "right", "wrong"),
     [
         ("QUANTIZE", "float32", "value < 127.0f ? value : 127.0f", "value < 128.0f ? value : 128.0f"),
-        ("QUANTIZE", "float32", "(value_2 > -128.0f ? value_2 : -128.0f)", "value_2"),
+        ("QUANTIZE", "float32", "(value_2 == value_2 && value_2 > -128.0f ? value_2 : -128.0f)", "value_2"),
+        ("SVDF", HYBRID, "value_2 == value_2 && value_2 >= -2147483648.0f", "value_2 >= -2147483648.0f"),
         ("L2_NORMALIZATION", "int8", ">> (pairs * 2 + 1)", ">> pairs"),
         ("LOGISTIC", "int16", "(255 <= (size >> 9)) ?", "(256 <= (size >> 9)) ?"),
+        (
+            "UNIDIRECTIONAL_SEQUENCE_LSTM",
+            "int16",
+            "            steps[1] = steps[0] > value ? steps[0] : value;",
+            "            steps[1] = steps[0];",
+        ),
+        ("DYNAMIC_UPDATE_SLICE", "int32", "< 3) ? x1[", "< 4) ? x1["),
     ],
 )
 def test_a_number_that_may_not_fit_is_an_alarm(
@@ -198,6 +207,64 @@ def test_a_size_is_that_of_a_number_below_0_or_not_and_in_its_table_or_not() -> 
         end,
     ]
     assert with_sizes(f"{line}\n{kept}\n") == f"{line}\n{kept}\n"
+
+
+def test_a_negative_modulo_2_to_the_32_is_a_difference() -> None:
+    text = """\
+        steps[0] = (int32_t)((uint32_t)(int32_t)gates[v] * (uint32_t)3);
+        const int32_t value = (int32_t)((uint32_t)steps[0] * (uint32_t)-1);
+        steps[1] = steps[0] > value ? steps[0] : value;
+        steps[2] = (255 <= ((int64_t)steps[1] >> 8)) ? 7 : H[steps[1] >> 8];
+        gates[v] = (int16_t)steps[2];
+"""
+    thrice, _, size, line, kept, end = text.split("\n")
+    assert with_sizes(text).split("\n") == [
+        "/*@ slevel 1000; */",
+        "/*@ assert gates[v] < 0 || gates[v] >= 0; */",
+        thrice,
+        "        const int32_t value = (int32_t)(0u - (uint32_t)steps[0]);",
+        size,
+        "/*@ assert steps[1] < 65280 || steps[1] >= 65280; */",
+        line,
+        kept,
+        "/*@ slevel merge; */",
+        ";",
+        end,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "compared"),
+    [
+        ("v = x < 127.0f ? x : 127.0f;", "v = x == x && x < 127.0f ? x : 127.0f;"),
+        ("return value > low ? value : low;", "return value == value && value > low ? value : low;"),
+        ("(int)(x > -128.0 ? x : -128.0)", "(int)(x == x && x > -128.0 ? x : -128.0)"),
+        ("x >= -8.0f && x < 8.0f ? (int)x : 0", "x == x && x >= -8.0f && x < 8.0f ? (int)x : 0"),
+    ],
+)
+def test_a_float_is_compared_with_itself_before_the_ends_of_a_range(text: str, compared: str) -> None:
+    assert with_numbers(text) == compared
+
+
+@pytest.mark.parametrize(
+    "text", ["v = x < 127 ? x : 127;", "v = y + x < 1.0f ? x : 1.0f;", "x < 1.0f ? y : x"]
+)
+def test_integers_and_other_comparisons_stay(text: str) -> None:
+    assert with_numbers(text) == text
+
+
+def test_a_place_is_each_of_those_that_it_is_clamped_to() -> None:
+    clamps = "((x[0] < 1 ? x[0] : 1) > 0 ? (x[0] < 1 ? x[0] : 1) : 0) + ((x[2] < 3 ? x[2] : 3) > 0 ? 1 : 0)"
+    assert with_places(f"a\n{clamps}\nb").split("\n") == [
+        "a",
+        "/*@ slevel 1000; */",
+        "/*@ assert x[0] <= 0 || x[0] >= 1; */",
+        "/*@ assert x[2] <= 0 || x[2] == 1 || x[2] == 2 || x[2] >= 3; */",
+        clamps,
+        "/*@ slevel merge; */",
+        ";",
+        "b",
+    ]
 
 
 @pytest.mark.parametrize("dtype", BYTES)

@@ -15,6 +15,7 @@ from tvm import relax, te, tirx
 
 from target_arch.plan.windows import Windows
 from target_arch.relax.ir.graph import shape_of
+from target_arch.relax.te.fixed_point import bound
 from target_arch.relax.te.windows import reaching
 
 _LEAST, _MOST = -128, 127
@@ -117,7 +118,8 @@ def _zero(least: Any, most: Any) -> Any:
     first, last = (tirx.const(end, "float64") for end in (_LEAST, _MOST))
     nearer = -first + tirx.abs(below) < last + tirx.abs(above)
     found = tirx.if_then_else(nearer, first - below, last - above)
-    return tirx.if_then_else(low == high, tirx.const(0, "int32"), _nearest(_within(found, _LEAST, _MOST)))
+    zero = tirx.if_then_else(low == high, tirx.const(0, "float64"), found)
+    return bound(zero, lambda real: _nearest(_within(real, _LEAST, _MOST)))
 
 
 def _or_without_reach(least: Any, most: Any, otherwise: float, value: Callable[[Any], Any]) -> Any:
