@@ -76,7 +76,7 @@ def computer(cores: int) -> SoC:
         isa="x86_64",
         memory=("ram",),
         operands="outputs",
-        cores=Cores(stack=65536, wake=4e-7, coherent=True),
+        cores=Cores(stack=65536, wake=4e-7, coherent=True, line=4e-8),
     )
     archs = (like, worker) if cores > 1 else (like,)
     return SoC(

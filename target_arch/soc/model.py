@@ -202,6 +202,12 @@ class Cores(ClosedRecord):
         "true where the cores see what the host wrote, and it what they wrote, without maintenance of a "
         "cache; else buffers of cached memories that they share have cache lines of their own",
     ] = False
+    line: Annotated[
+        float,
+        LATENCY,
+        "that a slice takes longer for each line of a cache (64 B) that its windows read of what another "
+        "core wrote: to fetch it, and to fetch it back when it is written again",
+    ] = 0.0
 
 
 @frozen(kw_only=True)
@@ -267,6 +273,11 @@ class TargetArch(ClosedRecord):
     def wake(self) -> float:
         """Seconds from the signal of the host until an instance executes."""
         return self.cores.wake if self.cores else 0.0
+
+    @property
+    def line(self) -> float:
+        """Seconds that an instance takes longer for a line of a cache that another core wrote."""
+        return self.cores.line if self.cores else 0.0
 
     @property
     def stack_memory(self) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 
-from target_arch.soc.model import CopyPath, Instance, LoadProcess, Memory, SoC
+from target_arch.soc.model import CopyPath, Cores, Instance, LoadProcess, Memory, SoC
 from target_arch.soc.rounding import round_up
 from target_arch.soc.stacks import core_stacks
 from target_arch.soc.units import BANDWIDTH, FREQUENCY, SIZE, TIME, written
@@ -85,12 +85,18 @@ def _cores(soc: SoC) -> list[Row]:
             written(stacks[instance.name].bytes, SIZE),
             stacks[instance.name].memory,
             written(cores.wake, TIME) if cores.wake else "-",
-            "coherent" if cores.coherent else "-",
+            _caches(cores),
         )
         for instance in soc.instances
         if (cores := instance.arch.cores) is not None and instance.name in stacks
     ]
     return [head, *rows] if rows else []
+
+
+def _caches(cores: Cores) -> str:
+    said = ["coherent"] if cores.coherent else []
+    said += [f"{written(cores.line, TIME)} a line"] if cores.line else []
+    return ", ".join(said) or "-"
 
 
 def _memories(soc: SoC) -> list[Row]:

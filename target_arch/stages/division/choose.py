@@ -35,7 +35,7 @@ def divided_where_faster(
     found, proof = _searched(graphs, able, exact=exact)
     for division in found[:LOWERED]:
         best = min(best, trials.tried(division) or best, key=lambda each: each.makespan)
-    best = trials.refined(best)
+    best = trials.suited(trials.refined(best))
     chosen = undivided if best is first else trials.planned(best).lowered
     return chosen if proof is None else evolve(chosen, proof=proof)
 

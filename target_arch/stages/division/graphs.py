@@ -8,11 +8,14 @@ from attrs import define, evolve, field
 from target_arch.backend.contract import Backend
 from target_arch.diagnostics import Diagnostic
 from target_arch.plan.division import Cut, Division
-from target_arch.plan.model import Operator
+from target_arch.plan.model import Model, Operator
 from target_arch.plan.partitions import Candidate, Choice, Cost, PartitionGraph
+from target_arch.soc.rounding import ceil_div
+from target_arch.stages.division.foreign import foreign_bytes
 from target_arch.stages.division.rewriting import Divided, divided
 from target_arch.stages.division.room import too_large
 from target_arch.stages.errors import PlacementError, StepError
+from target_arch.stages.memory.warm import LINE
 from target_arch.stages.placement.candidates import CandidateTable, Estimate, PlacementTask
 from target_arch.stages.placement.grouping import Grouping
 from target_arch.stages.placement.operator_order import execution_order
@@ -61,6 +64,7 @@ class DividedGraphs:
             if choice is None:
                 return None
             choices[operator.id] = choice
+        choices = self._with_lines(made.model, choices)
         grouping = Grouping(model=made.model, setting=self.setting, backends=self.backends)
         return PartitionGraph(
             model=made.model,
@@ -116,6 +120,18 @@ class DividedGraphs:
             candidates=tuple(_candidate(name, answer) for name, answer in found.items()),
         )
 
+    def _with_lines(self, model: Model, choices: Mapping[str, Choice]) -> dict[str, Choice]:
+        """The choices with the time for lines of caches that other cores wrote."""
+        where = {id: choice.instance for id, choice in choices.items()}
+        foreign = foreign_bytes(model, where) if self.line else {}
+        late = {id: self.line * ceil_div(bytes, LINE) for id, bytes in foreign.items()}
+        return {id: _later(choice, late[id]) if id in late else choice for id, choice in choices.items()}
+
+    @cached_property
+    def line(self) -> float:
+        """The seconds for a line of the cache that another core wrote; 0 where that is unknown."""
+        return max(arch.line for arch in self.setting.soc.archs)
+
     def _answers(self, made: Divided, division: Division) -> dict[str, Mapping[str, Estimate]]:
         """The estimates of everything that the model of the file does not have, by operator and instance."""
         known = self.base.model.numbers
@@ -147,6 +163,23 @@ class DividedGraphs:
         extent = self.base.model.tensors[self.base.operator(part.operator).output].shape[part.axis]
         share = len(part.places) / extent
         return {name: _bounded(answer, whole[name], share) for name, answer in answers.items()}
+
+
+def _later(choice: Choice, seconds: float) -> Choice:
+    """The choice with so many more seconds at its instance."""
+
+    def later(each: Candidate) -> Candidate:
+        if each.instance != choice.instance or each.cost is None:
+            return each
+        worst = each.cost.worst
+        cost = evolve(
+            each.cost,
+            compute=each.cost.compute + seconds,
+            worst=None if worst is None else worst + seconds,
+        )
+        return evolve(each, cost=cost)
+
+    return evolve(choice, candidates=tuple(later(each) for each in choice.candidates))
 
 
 def _bounded(answer: Estimate, whole: Candidate, share: float) -> Estimate:

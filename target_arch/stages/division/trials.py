@@ -15,6 +15,7 @@ from target_arch.plan.division import Division
 from target_arch.plan.lowered import Lowered
 from target_arch.plan.partitions import PartitionGraph
 from target_arch.stages.division.graphs import DividedGraphs
+from target_arch.stages.division.neighbours import suited
 from target_arch.stages.division.search import GAIN, changed, tries
 from target_arch.stages.division.shares import Divisible
 from target_arch.stages.errors import NOT_LOWERED
@@ -90,6 +91,18 @@ class DivisionTrials:
                 if found is not None and found.makespan < best.makespan * (1 - GAIN):
                     best = found
         return best
+
+    def suited(self, best: Tried) -> Tried:
+        """The best division with cuts that suit neighbours, where cores wait for lines of each other's caches
+        and its run is shorter then.
+        """
+        graphs = self._graphs
+        before = graphs.seconds(best.division) if graphs.line and best.division else None
+        if before is None:
+            return best
+        division = suited(best.division, graphs.base.model, self._able, before, graphs.seconds)
+        found = self.tried(division) if division != best.division else None
+        return min(best, found or best, key=lambda each: each.makespan)
 
     def _lowered(self, division: Division, setting: Setting) -> Tried | None:
         graph = self._graphs.graph(division)

@@ -29,6 +29,7 @@ from target_arch.stages.steps.simulation.bounds import order_bound
 from target_arch.stages.steps.simulation.division import division_bound
 from target_arch.stages.steps.simulation.replay import Replay, replay
 from target_arch.stages.steps.simulation.times import Times
+from target_arch.stages.steps.warm_lines import warmed
 
 TRIES = 3
 """The most memory plans that are made for orders that overlap."""
@@ -59,7 +60,8 @@ def overlapped(work: PartialLowering, settled: Fitted) -> Fitted:
         full: Arena | None = None
         for found in _faster(work, settled.homes, given, times, held, alone):
             try:
-                plan = work.setting.planner.plan(found.steps.buffers, capacities(work.soc))
+                planned = work.setting.planner.plan(found.steps.buffers, capacities(work.soc))
+                plan = warmed(planned, found.steps, work.soc)
             except DoesNotFitError as refusal:
                 full = refusal.pool
             else:
