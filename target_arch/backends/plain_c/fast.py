@@ -26,6 +26,7 @@ from target_arch.backends.plain_c.kernels import (
     real_recurrent,
     reals,
     sums,
+    transposes,
 )
 from target_arch.backends.plain_c.kernels.layout import WeightLayout
 from target_arch.backends.plain_c.kernels.pick import Driver, pick
@@ -45,6 +46,7 @@ _UNWEIGHTED: Mapping[Driver | None, Callable[[Operator, Model], Made]] = {
     Driver.REAL_EXTREME: real_extremes.made,
     Driver.MATMUL: matmul.made,
     Driver.CONVERSION: conversions.made,
+    Driver.TRANSPOSE: transposes.made,
     Driver.SUM: places.made,
     Driver.MUL: places.made,
 }

@@ -29,6 +29,7 @@ from target_arch.backends.plain_c.kernels import (
     real_recurrent,
     reals,
     sums,
+    transposes,
 )
 from target_arch.backends.plain_c.kernels.joining import joinable
 from target_arch.backends.plain_c.kernels.layout import layout_of
@@ -63,6 +64,7 @@ class Driver(StrEnum):
     REAL_EXTREME = "f32_extremes"
     MATMUL = "s8_matmul"
     CONVERSION = "s8_convert"
+    TRANSPOSE = "transpose"
     MUL = "s8_mul"
     SUM = "s8_add"
     REAL_SUM = "f32_conv2d before it"
@@ -80,10 +82,17 @@ _REAL_SUMS = {
 _DEPTHWISE_AS_DEFINED = (InstructionSet.ARMV7E_M, InstructionSet.ARMV8_1_M, InstructionSet.AARCH64)
 
 _X86_FORMS = (InstructionSet.GENERIC, InstructionSet.X86_64)
-"""Others have no form of `s8_matmul.h`, `f32_norms.h`, `f32_pool.h`, `f32_extremes.h` and `s8_convert.h`
-but the portable one, which is no shorter than the definition.
+"""Others have no form of `s8_matmul.h`, `f32_norms.h`, `f32_pool.h`, `f32_extremes.h`, `transpose.h` and
+`s8_convert.h` but the portable one, which is no shorter than the definition.
 """
 
+_OF_DEFINED_WORK = (
+    (Driver.REAL_POOL, real_pool),
+    (Driver.REAL_EXTREME, real_extremes),
+    (Driver.TRANSPOSE, transposes),
+    (Driver.CONVERSION, conversions),
+)
+"""Kernels with a form for x86-64 whose work is counted as that of their definition."""
 
 _WIDENED = 1.6
 """What a product takes whose weight is widened, in products of floats: eight instructions for five on a
@@ -247,12 +256,9 @@ def _of_x86(operator: Operator, model: Model, form: KernelForm) -> Pick | str:
     """The kernels that have a form for x86-64 and none for other instruction sets."""
     if real_norms.refusal(operator, model) is None:
         return Pick(kernel=Driver.REAL_NORM, form=form, work=real_norms.work(operator, model))
-    if real_pool.refusal(operator, model) is None:
-        return Pick(kernel=Driver.REAL_POOL, form=form, work=defined(operator, model))
-    if real_extremes.refusal(operator, model) is None:
-        return Pick(kernel=Driver.REAL_EXTREME, form=form, work=defined(operator, model))
-    if conversions.refusal(operator, model) is None:
-        return Pick(kernel=Driver.CONVERSION, form=form, work=defined(operator, model))
+    for kernel, room in _OF_DEFINED_WORK:
+        if room.refusal(operator, model) is None:
+            return Pick(kernel=kernel, form=form, work=defined(operator, model))
     if places.refusal(operator, model) is None:
         kernel = Driver.MUL if operator.kind is OperatorKind.MUL else Driver.SUM
         return Pick(kernel=kernel, form=form, work=defined(operator, model))
