@@ -3,7 +3,8 @@ nothing else.
 
 Input: a PrimFunc without blocks, buffers flattened to one dimension (`target_arch.relax.lower.lowering` makes
 it). Parameters are its buffers, in order; pointers are `const` where nothing is stored, and `restrict` except
-those that may alias (see `in_place`). A local buffer of one element is a variable, of at most `STACK_BYTES`
+those that may alias (see `in_place`); a loop that writes one of these says that its turns are independent. A
+local buffer of one element is a variable, of at most `STACK_BYTES`
 an array, a larger one an additional pointer parameter after the others: scratch that the memory plan
 provides.
 
@@ -47,6 +48,18 @@ _RESERVED = frozenset(
 )
 
 
+_INDEPENDENT = (
+    "#if defined(__GNUC__) && defined(__x86_64__) && !defined(__clang__)",
+    "#pragma GCC ivdep",
+    "#endif",
+)
+"""Before a loop whose turns are independent though pointers may be equal: with -O2, GCC takes vectors where
+it need not ask first whether arrays overlap. Other compilers ask.
+"""
+_TRANSPARENT = (tirx.SeqStmt, tirx.AttrStmt, tirx.DeclBuffer, tirx.Bind)
+"""Statements that store nothing themselves."""
+
+
 @frozen(kw_only=True)
 class PrintedFunction:
     """A C function and the bytes of its scratch parameters, which come last in `function.parameters`."""
@@ -65,10 +78,10 @@ def print_function(
     has not; where a kernel's values are known to stay in range, it is not needed. Raises UnprintableError
     for a node without C.
     """
-    printer = _Printer(function, loops or {}, wraps)
+    shared = in_place(function)
+    printer = _Printer(function, loops or {}, wraps, frozenset(written for written, _ in shared))
     printer.statement(function.body)
     parameters = printer.parameters()
-    shared = in_place(function)
     free = {number for pair in shared for number in pair}
     signature = [
         f"{c_type}{'' if number in free else 'restrict '}{name}"
@@ -134,7 +147,9 @@ def _c_type(node: Any, dtype: str) -> str:
 class _Printer:
     """Prints statements into `lines`, and knows the names in force where it stands."""
 
-    def __init__(self, function: Any, loops: Mapping[Any, str], wraps: bool) -> None:
+    def __init__(
+        self, function: Any, loops: Mapping[Any, str], wraps: bool, replacing: frozenset[int]
+    ) -> None:
         self.lines: list[str] = []
         self.depth = 1
         self.loops = loops
@@ -150,6 +165,7 @@ class _Printer:
         self.params = [*function.params, *self.scratch]
         for param in self.params:
             self._name(param)
+        self.replacing = [self.params[number] for number in sorted(replacing)]
         self.owner: dict[Any, Any] = {param: param for param in self.params}
         for node in statements:
             if isinstance(node, tirx.DeclBuffer):
@@ -226,6 +242,8 @@ class _Printer:
         if node.kind not in (tirx.ForKind.SERIAL, tirx.ForKind.UNROLLED):
             raise UnprintableError(node, f"of kind {tirx.ForKind(node.kind).name.lower()} has no form in C")
         self._settle(node)
+        if self._is_of_independent_turns(node):
+            self.lines += _INDEPENDENT
         c_type = _c_type(node, dtype_of(node.loop_var))
         start = at_level(node.min, self.scope)
         end = at_level(node.extent, self.scope, SUM)
@@ -237,6 +255,16 @@ class _Printer:
         self._block(f"for ({c_type} {name} = {start}; {name} < {stop}; {advance}) {{", node.body)
         self._line("}")
         del self.active[names:]
+
+    def _is_of_independent_turns(self, node: Any) -> bool:
+        """Whether a loop does nothing but store an element of an output that may be an input: nothing reads
+        that output, and of the input a turn reads the element that it stores, as `in_place` proved.
+        """
+        inner = [each for each in walk(node.body) if not isinstance(each, _TRANSPARENT)]
+        stores = [each for each in inner if isinstance(each, tirx.BufferStore)]
+        if len(stores) != 1 or len(inner) > len(stores):
+            return False
+        return self.owner.get(stores[0].buffer) in self.replacing
 
     def _while(self, node: Any) -> None:
         self._settle(node)

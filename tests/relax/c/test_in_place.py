@@ -47,6 +47,7 @@ def test_what_may_lie_over_what(case: str, build: Compile) -> None:
     assert function.in_place == pairs
     head = function.text.split("{")[0].split("*/")[1]
     assert head.count("restrict") == len(arguments) - len({number for pair in pairs for number in pair})
+    assert ("#pragma GCC ivdep" in function.text) == bool(pairs)
     library = build((function,))
     random = np.random.default_rng(7)
     arrays = [random.integers(-99, 99, [int(e) for e in a.shape]).astype(str(a.dtype)) for a in arguments]
