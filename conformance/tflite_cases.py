@@ -64,8 +64,8 @@ class Draw:
 
 def random_values(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Array:
     """Values of all of an element type, but as far as `LARGEST` says."""
-    if dtype == "float32":
-        return rng.normal(0, 1, shape).astype(np.float32)
+    if dtype.startswith("float"):
+        return rng.normal(0, 1, shape).astype(dtype)
     if dtype == "bool":
         return rng.integers(0, 2, shape).astype(np.bool_)
     low, high = (

@@ -5,15 +5,18 @@ from pathlib import Path
 
 import pytest
 from attrs import evolve
+from onnx import TensorProto, helper, save
 
 from conformance.frama_c.cases import BYTES, with_bands, with_numbers, with_places, with_sizes
 from conformance.frama_c.kernels import _call, calls, compiled, executed, harness
 from conformance.frama_c.models import CLEAN, analysed_call
 from conformance.frama_c.units import Outcome, Unit, _of_execution, _of_proofs, analysed, units
 from conformance.tflite_operators import HYBRID
+from target_arch.pipeline import CompileRequest, compile_model
 from target_arch.plan.kernels import Call, CFunction, Operand
 from target_arch.plan.model import Tensor
 from target_arch.resources import runtime_c
+from target_arch.soc import read_soc
 from tests.slow import slow_except
 
 WP = Unit(name="validate", tool="WP", sources=("core/validate.c",))
@@ -149,6 +152,28 @@ def test_a_number_that_may_not_fit_is_an_alarm(
     assert (found.left, found.proved) == ((), found.total)
     assert text.count(right) == 1
     assert executed(code, text.replace(right, wrong), tmp_path).left != ()
+
+
+@pytest.mark.slow
+def test_every_float16_is_widened_and_narrowed(tmp_path: Path, needs_tool: Callable[[str], str]) -> None:
+    needs_tool("frama-c")
+    path, half = (
+        tmp_path / "model.onnx",
+        (("x", TensorProto.FLOAT16, [1, 7]), ("y", TensorProto.FLOAT16, [1, 7])),
+    )
+    x, y = (helper.make_tensor_value_info(*each) for each in half)
+    nodes = [
+        helper.make_node("Cast", ["x"], ["wide"], to=TensorProto.FLOAT),
+        helper.make_node("Neg", ["wide"], ["less"]),
+        helper.make_node("Cast", ["less"], ["y"], to=TensorProto.FLOAT16),
+    ]
+    opsets = [helper.make_opsetid("", 17)]
+    save(helper.make_model(helper.make_graph(nodes, "g", [x], [y]), opset_imports=opsets, ir_version=8), path)
+    text = harness(compile_model(CompileRequest(model_path=path, soc=read_soc("mcu_m7"))))
+    assert "widen_" in text
+    assert "narrow_" in text
+    found = executed("float16", text, tmp_path)
+    assert (found.left, found.proved) == ((), found.total)
 
 
 @pytest.mark.slow
