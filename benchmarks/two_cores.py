@@ -165,19 +165,19 @@ for line in sys.stdin:
         once.timer_once()
         least = min(least, time.perf_counter() - begun)
     begun = time.perf_counter()
-    once.timer_seconds(runs)
+    once[sys.argv[2]](runs)
     print(least, (time.perf_counter() - begun) / runs, flush=True)
 """
-"""A process with a program of one core: runs it as often as a line says, and again, in a loop in C, and
-prints the shortest run of the first and the mean of the second ones.
+"""A process with a program of one core: runs it as often as a line says, and again, in a loop in C that is
+named, and prints the shortest run of the first and the mean of the second ones.
 """
 
 
 class Beside:
     """Two independent processes with our program for one core."""
 
-    def __init__(self, library: Path) -> None:
-        command = [sys.executable, "-c", _BESIDE, str(library)]
+    def __init__(self, library: Path, loop: str = "timer_seconds") -> None:
+        command = [sys.executable, "-c", _BESIDE, str(library), loop]
         self._children = [
             subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in "12"
         ]

@@ -80,13 +80,13 @@ static const char *both_at_once(void)
 static const char *calls_in_order(void)
 {
     begin_with_core();
-    for (uint32_t i = 0; i < 24; i++)
+    for (uint32_t i = 0; i < 40; i++)
         (void)add_call(&w, INSTANCE_CORE, sram(64 * i), sram(64 * i + 64), sram(64 * i + 128));
     (void)add_wait(&w, CORE_TIMELINE);
     INIT(w);
-    fill(0, 26 * 64, 5);
+    fill(0, 42 * 64, 5);
     CHECK(ta_run(&rt) == TA_OK);
-    for (uint32_t i = 0; i < 24; i++)
+    for (uint32_t i = 0; i < 40; i++)
         CHECK(is_sum(64 * i, 64 * i + 64, 64 * i + 128, ADD_BYTES));
     return NULL;
 }
@@ -116,6 +116,68 @@ static ta_status stay(void *const *operands)
     while (__atomic_load_n(&held, __ATOMIC_ACQUIRE) != 0)
         ;
     return conformance_add(operands);
+}
+
+/* Several calls as one order, as frames in flight hand them over, and one look that settles them. */
+static const char *calls_at_once(void)
+{
+    enum { CALLS = 8, PATIENCE_US = 1000000 };
+    const ta_port *port = under_test.port;
+    uint32_t value = 0;
+    SKIP_WITHOUT(port->dispatch_all != NULL && port->succeeded != NULL, "the port takes calls one by one");
+    begin_with_core();
+    for (uint32_t i = 0; i < MAX_ITEMS; i++)
+        (void)add_call(&w, INSTANCE_CORE, sram(64 * (i % CALLS)), sram(64), sram(64 * (i % CALLS) + 1024));
+    INIT(w);
+    fill(0, 1024, 9);
+    CHECK(port->read_timeline(port, CORE_TIMELINE, &value) == TA_OK);
+    for (uint32_t turn = 0; turn < 20; turn++, value += CALLS) {
+        CHECK(port->dispatch_all(port, w.dispatches, CALLS) == TA_OK);
+        CHECK(port->wait(port, CORE_TIMELINE, value + CALLS, PATIENCE_US) == TA_OK);
+        CHECK(port->succeeded(port, CORE_TIMELINE, value + CALLS) == TA_OK);
+        CHECK(port->succeeded(port, CORE_TIMELINE, value + CALLS + 1u) == TA_ERROR_BUSY);
+    }
+    for (uint32_t i = 0; i < CALLS; i++)
+        CHECK(is_sum(64 * i, 64, 64 * i + 1024, ADD_BYTES));
+    __atomic_store_n(&held, 1u, __ATOMIC_RELEASE);
+    w.kernels[0].function = stay;
+    CHECK(port->dispatch_all(port, w.dispatches, 1) == TA_OK); /* a queue that does not move is full at last */
+    uint32_t queued = 1;
+    while (queued < 1000u && port->dispatch_all(port, &w.dispatches[1], CALLS) == TA_OK)
+        queued += CALLS;
+    CHECK(port->dispatch_all(port, &w.dispatches[1], CALLS) == TA_ERROR_BUSY); /* and takes all or none */
+    __atomic_store_n(&held, 0u, __ATOMIC_RELEASE);
+    CHECK(port->wait(port, CORE_TIMELINE, value + queued, PATIENCE_US) == TA_OK);
+    CHECK(port->succeeded(port, CORE_TIMELINE, value + queued) == TA_OK);
+    return NULL;
+}
+
+/* One of them fails, or is out of reach. */
+static const char *calls_at_once_that_fail(void)
+{
+    enum { PATIENCE_US = 1000000 };
+    const ta_port *port = under_test.port;
+    uint32_t value = 0;
+    SKIP_WITHOUT(port->dispatch_all != NULL && port->succeeded != NULL, "the port takes calls one by one");
+    begin_with_core();
+    for (uint32_t i = 0; i < 3; i++)
+        (void)add_call(&w, INSTANCE_CORE, sram(64 * i), sram(64), sram(64 * i + 1024));
+    (void)add_call(&w, INSTANCE_CORE, tcm(0), sram(64), sram(128));
+    w.kernels[1].function = refuse;
+    INIT(w);
+    fill(0, 1024, 9);
+    CHECK(port->read_timeline(port, CORE_TIMELINE, &value) == TA_OK);
+    CHECK(port->dispatch_all(port, w.dispatches, 4) == TA_ERROR_ARGUMENT);
+    CHECK(port->wait(port, CORE_TIMELINE, value + 1u, 1000) == TA_ERROR_TIMEOUT); /* none was queued */
+    CHECK(port->dispatch_all(port, w.dispatches, 3) == TA_OK);
+    CHECK(port->wait(port, CORE_TIMELINE, value + 1u, PATIENCE_US) == TA_OK);
+    CHECK(port->succeeded(port, CORE_TIMELINE, value + 3u) == TA_ERROR_BUSY);
+    CHECK(port->wait(port, CORE_TIMELINE, value + 2u, PATIENCE_US) == TA_ERROR_DEVICE);
+    CHECK(port->succeeded(port, CORE_TIMELINE, value + 1u) == TA_OK);
+    CHECK(port->wait(port, CORE_TIMELINE, value + 3u, PATIENCE_US) == TA_OK);
+    CHECK(port->succeeded(port, CORE_TIMELINE, value + 3u) == TA_OK);
+    CHECK(is_sum(0, 64, 1024, ADD_BYTES) && is_sum(128, 64, 1152, ADD_BYTES));
+    return NULL;
 }
 
 /* A core cannot be taken away from a function: what waits for it gives up, and the runtime is broken until it
@@ -192,6 +254,8 @@ const test_case core_of_host_tests[] = {
     {"a core of the host: both at once", both_at_once},
     {"a core of the host: calls in order", calls_in_order},
     {"a core of the host: a failure is said once", a_failure_is_said_once},
+    {"a core of the host: calls at once", calls_at_once},
+    {"a core of the host: calls at once that fail", calls_at_once_that_fail},
     {"a core of the host: a call that stays too long", a_call_that_stays_too_long},
     {"a core of the host: stop and start", stop_and_start},
     {"a core of the host: a stack of its own", a_stack_of_its_own},

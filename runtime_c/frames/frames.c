@@ -36,21 +36,21 @@ static void copy_bytes(uint8_t *target, const uint8_t *source, uint32_t count)
         target[i] = source[i];
 }
 
-static uint32_t index_of(const ta_frames *f, uint32_t turn, uint32_t step)
+static uint32_t index_of(const ta_frames *f, const ta_round_place *place)
 {
-    return turn % f->pipeline->rounds * f->pipeline->round_steps + step;
+    return place->round * f->pipeline->round_steps + place->step;
 }
 
-static const ta_step *step_of(const ta_frames *f, uint32_t turn, uint32_t step)
+static const ta_step *step_of(const ta_frames *f, const ta_round_place *place)
 {
-    return &f->pipeline->bundle->steps[index_of(f, turn, step)];
+    return &f->pipeline->bundle->steps[index_of(f, place)];
 }
 
 /* How many rounds before this one was the frame started that the step works for? */
-static uint32_t stage_of(const ta_frames *f, uint32_t turn, uint32_t step)
+static uint32_t stage_of(const ta_frames *f, const ta_round_place *place)
 {
     const ta_pipeline *p = f->pipeline;
-    return p->stages[turn % p->kinds * p->round_steps + step];
+    return p->stages[place->kind * p->round_steps + place->step];
 }
 
 static ta_frame_slot *slot_of(ta_frames *f, uint32_t turn)
@@ -58,21 +58,22 @@ static ta_frame_slot *slot_of(ta_frames *f, uint32_t turn)
     return &f->slots[turn % TA_MOST_FRAMES];
 }
 
-static ta_frame_slot *slot_for(ta_frames *f, uint32_t turn, uint32_t step)
+static ta_frame_slot *slot_for(ta_frames *f, const ta_round_place *place)
 {
-    return slot_of(f, turn - stage_of(f, turn, step));
+    return slot_of(f, place->turn - stage_of(f, place));
 }
 
 /* Is there nothing to do in this step, as its frame is absent or has failed before? */
-static int is_skipped(ta_frames *f, uint32_t turn, uint32_t step)
+static int is_skipped(ta_frames *f, const ta_round_place *place)
 {
-    const ta_frame_slot *slot = slot_for(f, turn, step);
-    if (!slot->there || slot->turn != turn - stage_of(f, turn, step))
+    const uint32_t turn = place->turn - stage_of(f, place);
+    const ta_frame_slot *slot = slot_of(f, turn);
+    if (!slot->there || slot->turn != turn)
         return 1;
     if (!slot->stopped)
         return 0;
-    const int32_t rounds = (int32_t)(turn - slot->stopped_turn);
-    return rounds > 0 || (rounds == 0 && step >= slot->stopped_step);
+    const int32_t rounds = (int32_t)(place->turn - slot->stopped_turn);
+    return rounds > 0 || (rounds == 0 && place->step >= slot->stopped_step);
 }
 
 /* The frame does not go on. The first reason is the one to tell. */
@@ -83,8 +84,8 @@ static void end_frame(ta_frames *f, ta_frame_slot *slot, ta_status status, uint3
     slot->frame.status = status;
     slot->frame.failed_step = failed_step;
     slot->stopped = 1;
-    slot->stopped_turn = f->turn;
-    slot->stopped_step = f->step;
+    slot->stopped_turn = f->at.turn;
+    slot->stopped_step = f->at.step;
 }
 
 /* A frame failed: with states, so did all that came after it. */
@@ -99,30 +100,77 @@ static void fail_later(ta_frames *f, const ta_frame_slot *slot)
 }
 
 /* A step failed, and its frame ends. */
-static void fail_frame(ta_frames *f, uint32_t turn, uint32_t step, ta_status status)
+static void fail_frame(ta_frames *f, const ta_round_place *place, ta_status status)
 {
-    ta_frame_slot *slot = slot_for(f, turn, step);
-    end_frame(f, slot, status, index_of(f, turn, step));
+    ta_frame_slot *slot = slot_for(f, place);
+    end_frame(f, slot, status, index_of(f, place));
     fail_later(f, slot);
 }
 
-static void next_step(const ta_frames *f, uint32_t *turn, uint32_t *step)
+/* The number behind this one, of so many that come again. */
+static uint32_t after(uint32_t number, uint32_t count)
 {
-    if (++*step == f->pipeline->round_steps) {
-        *step = 0;
-        ++*turn;
+    return number + 1u == count ? 0u : number + 1u;
+}
+
+static void next_round(const ta_frames *f, ta_round_place *place)
+{
+    place->turn++;
+    place->round = after(place->round, f->pipeline->rounds);
+    place->kind = after(place->kind, f->pipeline->kinds);
+}
+
+static void next_step(const ta_frames *f, ta_round_place *place)
+{
+    place->step = after(place->step, f->pipeline->round_steps);
+    if (place->step == 0u)
+        next_round(f, place);
+}
+
+/* The instance of an asynchronous step that is no copy; else NULL. */
+static const ta_instance_info *instance_of(const ta_frames *f, uint32_t timeline)
+{
+    return timeline == TA_TIMELINE_NONE ? NULL : ta_timeline_instance(f->runtime->soc, timeline);
+}
+
+/* Does what executes these steps take one command after the other? */
+static int has_driver(const ta_frames *f, uint32_t timeline)
+{
+    const ta_instance_info *instance = instance_of(f, timeline);
+    return instance != NULL && instance->driver != NULL;
+}
+
+/* Are these steps calls of C functions on another core? */
+static int is_core(const ta_frames *f, uint32_t timeline)
+{
+    const ta_instance_info *instance = instance_of(f, timeline);
+    return instance != NULL && instance->driver == NULL;
+}
+
+/* The next step of the timeline from this place on; there is one. */
+static void find_step(const ta_frames *f, ta_round_place *place, uint32_t timeline)
+{
+    const ta_step *step = step_of(f, place);
+    while (step->event.timeline != timeline || step->kind == (uint32_t)TA_STEP_WAIT) {
+        next_step(f, place);
+        step = step_of(f, place);
     }
 }
 
-/* The step that the lane settles next; there is one. */
-static const ta_step *find_next(const ta_frames *f, ta_lane *lane, uint32_t timeline)
+/* The step that the lane settles next; there is one. Whole round trips of the table lead to the same place. */
+static const ta_round_place *find_next(const ta_frames *f, ta_lane *lane, uint32_t timeline)
 {
-    for (;;) {
-        const ta_step *step = step_of(f, lane->turn, lane->step);
-        if (step->event.timeline == timeline && step->kind != (uint32_t)TA_STEP_WAIT)
-            return step;
-        next_step(f, &lane->turn, &lane->step);
+    if (lane->behind >= lane->in_table) {
+        lane->next.turn += lane->behind / lane->in_table * f->pipeline->rounds;
+        lane->behind %= lane->in_table;
     }
+    find_step(f, &lane->next, timeline);
+    while (lane->behind > 0u) {
+        next_step(f, &lane->next);
+        find_step(f, &lane->next, timeline);
+        lane->behind--;
+    }
+    return &lane->next;
 }
 
 /* Settle one step. TA_ERROR_BUSY: not complete yet. Its failure is its frame's; TA_ERROR_TIMEOUT is everybody's. */
@@ -130,33 +178,51 @@ static ta_status settle_next(ta_frames *f, uint32_t timeline, uint32_t timeout_u
 {
     ta_runtime *rt = f->runtime;
     ta_lane *lane = &f->lanes[timeline];
-    (void)find_next(f, lane, timeline);
-    const uint32_t turn = lane->turn, step = lane->step;
+    const ta_round_place *place = find_next(f, lane, timeline);
     ta_status status = TA_OK;
-    if (!is_skipped(f, turn, step)) {
-        const ta_progress one = {lane->base + lane->completed, 1, 0, index_of(f, turn, step)};
+    if (!is_skipped(f, place)) {
+        const ta_progress one = {lane->base + lane->completed, 1, 0, index_of(f, place)};
         rt->progress[timeline] = one;
         rt->failed_step = TA_NO_STEP;
         status = ta_settle(rt, timeline, 1, timeout_us);
         if (rt->progress[timeline].settled == 0u) {
-            f->stuck_turn = turn;
-            f->stuck_step = step;
+            f->stuck = *place;
             return status == TA_ERROR_TIMEOUT && timeout_us == 0u ? TA_ERROR_BUSY : TA_ERROR_TIMEOUT;
         }
         lane->completed++;
         if (status != TA_OK)
-            fail_frame(f, turn, step, status);
+            fail_frame(f, place, status);
     }
     lane->settled++;
-    next_step(f, &lane->turn, &lane->step);
+    next_step(f, &lane->next);
     return TA_OK;
+}
+
+/* Settle so many calls on a core at once, if the port says that all went well and none was skipped: then nothing is
+ * left to do for any of them. */
+static int settle_calls(ta_frames *f, uint32_t timeline, uint32_t count)
+{
+    const ta_port *port = f->runtime->port;
+    ta_lane *lane = &f->lanes[timeline];
+    if (port->succeeded == NULL || !is_core(f, timeline))
+        return 0;
+    if (lane->submitted - lane->completed != lane->passed - lane->settled)
+        return 0;
+    if (port->succeeded(port, timeline, lane->base + lane->completed + count) != TA_OK)
+        return 0;
+    lane->completed += count;
+    lane->settled += count;
+    lane->behind += count;
+    return 1;
 }
 
 static ta_status settle(ta_frames *f, uint32_t timeline, uint32_t value, uint32_t timeout_us)
 {
+    const ta_lane *lane = &f->lanes[timeline];
     ta_status status = TA_OK;
-    while (status == TA_OK && (int32_t)(value - f->lanes[timeline].settled) > 0)
-        status = settle_next(f, timeline, timeout_us);
+    while (status == TA_OK && (int32_t)(value - lane->settled) > 0)
+        if (!settle_calls(f, timeline, value - lane->settled))
+            status = settle_next(f, timeline, timeout_us);
     return status;
 }
 
@@ -167,20 +233,14 @@ static uint32_t target_of(const ta_lane *lane, uint32_t value)
     return value <= lane->in_trip ? trip + value : trip - lane->in_table + value;
 }
 
-static int is_command(const ta_frames *f, const ta_step *step)
-{
-    const ta_instance_info *instance = ta_timeline_instance(f->runtime->soc, step->event.timeline);
-    return instance != NULL && instance->driver != NULL;
-}
-
 /* Issue a step whose device has no other command. Its own failure is its frame's; else as `settle_next`. */
 static ta_status issue(ta_frames *f, const ta_step *step, uint32_t timeout_us)
 {
     ta_runtime *rt = f->runtime;
-    const uint32_t timeline = step->event.timeline, index = index_of(f, f->turn, f->step);
+    const uint32_t timeline = step->event.timeline, index = index_of(f, &f->at);
     ta_lane *lane = timeline == TA_TIMELINE_NONE ? NULL : &f->lanes[timeline];
     for (;;) {
-        if (is_skipped(f, f->turn, f->step))
+        if (is_skipped(f, &f->at))
             return TA_OK;
         if (lane != NULL) {
             const ta_progress none = {lane->base + lane->submitted, 0, 0, index};
@@ -197,27 +257,18 @@ static ta_status issue(ta_frames *f, const ta_step *step, uint32_t timeout_us)
             continue;
         }
         if (status != TA_OK)
-            fail_frame(f, f->turn, f->step, status == TA_ERROR_BUSY ? TA_ERROR_DEVICE : status);
+            fail_frame(f, &f->at, status == TA_ERROR_BUSY ? TA_ERROR_DEVICE : status);
         return TA_OK;
     }
 }
 
-static void pass(ta_frames *f, const ta_step *step)
+/* So many steps of the timeline were issued or skipped. */
+static void pass(ta_frames *f, uint32_t timeline, uint32_t count)
 {
-    if (step->event.timeline == TA_TIMELINE_NONE || step->kind == (uint32_t)TA_STEP_WAIT)
+    if (timeline == TA_TIMELINE_NONE)
         return;
-    ta_lane *lane = &f->lanes[step->event.timeline];
-    lane->passed++;
-    lane->in_trip++;
-}
-
-/* Is some frame started and not over? */
-static int in_flight(const ta_frames *f)
-{
-    for (uint32_t i = 0; i < TA_MOST_FRAMES; i++)
-        if (f->slots[i].there && !f->slots[i].over)
-            return 1;
-    return 0;
+    f->lanes[timeline].passed += count;
+    f->lanes[timeline].in_trip += count;
 }
 
 /* May a round begin? Not while the outputs are there that its steps may overwrite, and not for nothing. */
@@ -225,18 +276,18 @@ static int may_begin(const ta_frames *f)
 {
     const uint32_t oldest = f->turns[f->returned % TA_MOST_FRAMES];
     const uint32_t count = f->submitted - f->returned;
-    if (count > f->waiting && (int32_t)(f->turn - oldest) > (int32_t)f->pipeline->stage_count)
+    if (count > f->waiting && (int32_t)(f->at.turn - oldest) > (int32_t)f->pipeline->stage_count)
         return 0;
-    return f->waiting || in_flight(f);
+    return f->waiting || f->flying != 0u;
 }
 
 static void begin_round(ta_frames *f)
 {
-    const ta_frame_slot absent = {{0, TA_OK, TA_NO_STEP}, f->turn, 0, 1, 0, 0, 0, 0};
-    ta_frame_slot *slot = slot_of(f, f->turn);
+    const ta_frame_slot absent = {{0, TA_OK, TA_NO_STEP}, f->at.turn, f->at.round, 0, 1, 0, 0, 0, 0};
+    ta_frame_slot *slot = slot_of(f, f->at.turn);
     *slot = absent;
     f->begun = 1;
-    if (f->turn % f->pipeline->rounds == 0u)
+    if (f->at.round == 0u)
         for (uint32_t t = 0; t < f->runtime->soc->timeline_count; t++)
             f->lanes[t].in_trip = 0;
     if (!f->waiting)
@@ -245,8 +296,9 @@ static void begin_round(ta_frames *f)
     slot->frame.number = f->submitted - 1u;
     slot->there = 1;
     slot->over = 0;
+    f->flying++;
     slot->sum = f->sum;
-    f->turns[slot->frame.number % TA_MOST_FRAMES] = f->turn;
+    f->turns[slot->frame.number % TA_MOST_FRAMES] = f->at.turn;
     if (f->lost)
         end_frame(f, slot, TA_ERROR_STATE, TA_NO_STEP);
 }
@@ -298,13 +350,15 @@ static void end_all(ta_frames *f, uint32_t timeout_us)
         f->broken = 1;
     }
     if (f->waiting) {
-        f->turn += f->begun; /* the current round has a frame of its own */
+        if (f->begun)
+            next_round(f, &f->at); /* the current one has a frame of its own */
         begin_round(f);
     }
     for (uint32_t i = 0; i < TA_MOST_FRAMES; i++) {
         end_frame(f, &f->slots[i], TA_ERROR_STATE, TA_NO_STEP);
         f->slots[i].over = 1;
     }
+    f->flying = 0;
     rest(f);
     if (f->broken)
         rt->state = TA_STATE_BROKEN;
@@ -313,8 +367,8 @@ static void end_all(ta_frames *f, uint32_t timeout_us)
 /* Something in flight does not end: nobody's results are of use. */
 static ta_status give_up(ta_frames *f)
 {
-    const uint32_t index = index_of(f, f->stuck_turn, f->stuck_step);
-    end_frame(f, slot_for(f, f->stuck_turn, f->stuck_step), TA_ERROR_TIMEOUT, index);
+    const uint32_t index = index_of(f, &f->stuck);
+    end_frame(f, slot_for(f, &f->stuck), TA_ERROR_TIMEOUT, index);
     f->broken = 1;
     end_all(f, 0);
     f->runtime->failed_step = index;
@@ -337,38 +391,83 @@ static int is_late(ta_frames *f)
     return time - f->since_us > f->runtime->timeout_us;
 }
 
-/* One step. TA_ERROR_BUSY: it cannot be done yet. TA_ERROR_TIMEOUT: it never will. */
-static ta_status advance(ta_frames *f, uint32_t timeout_us)
-{
-    const ta_step *step = step_of(f, f->turn, f->step);
-    const uint32_t timeline = step->event.timeline;
-    ta_status status = TA_OK;
-    if (step->kind == (uint32_t)TA_STEP_WAIT)
-        status = settle(f, timeline, target_of(&f->lanes[timeline], step->event.value), timeout_us);
-    else if (timeline != TA_TIMELINE_NONE && is_command(f, step) && !is_skipped(f, f->turn, f->step))
-        status = settle(f, timeline, f->lanes[timeline].passed, timeout_us);
-    if (status == TA_OK && step->kind != (uint32_t)TA_STEP_WAIT)
-        status = issue(f, step, timeout_us);
-    if (status == TA_OK)
-        pass(f, step);
-    return status;
-}
-
 /* The step was done. Is another frame over with it? */
 static int finish_step(ta_frames *f)
 {
     int over = 0;
-    if (f->step == f->pipeline->done) {
-        const uint32_t turn = f->turn - (f->pipeline->stage_count - 1u);
+    if (f->at.step == f->pipeline->done) {
+        const uint32_t turn = f->at.turn - (f->pipeline->stage_count - 1u);
         ta_frame_slot *slot = slot_of(f, turn);
         over = slot->there && slot->turn == turn && !slot->over;
         slot->over |= (uint32_t)over;
+        f->flying -= (uint32_t)over;
     }
     f->since_us = 0;
-    next_step(f, &f->turn, &f->step);
-    if (f->step == 0u)
+    next_step(f, &f->at);
+    if (f->at.step == 0u)
         f->begun = 0;
     return over;
+}
+
+/* Is the step so many behind this call the next but so many call on the same core? */
+static int goes_on(const ta_step *first, uint32_t count)
+{
+    const ta_step *step = &first[count];
+    const int is_call = step->kind == (uint32_t)TA_STEP_DISPATCH && step->event.timeline == first->event.timeline;
+    return is_call && step->index == first->index + count;
+}
+
+/* How many calls on this core come one behind the other from here on, in the table of calls, too, for one frame that
+ * goes on, until one is over? */
+static uint32_t calls_from_here(ta_frames *f, const ta_step *first)
+{
+    const ta_pipeline *p = f->pipeline;
+    const uint32_t end = f->at.step <= p->done ? p->done + 1u : p->round_steps;
+    const uint32_t stage = stage_of(f, &f->at);
+    ta_round_place place = f->at;
+    uint32_t count = 0;
+    if (is_skipped(f, &f->at))
+        return 0;
+    while (place.step < end && stage_of(f, &place) == stage && goes_on(first, count)) {
+        place.step++;
+        count++;
+    }
+    return count;
+}
+
+/* Hand several calls over to a core at once, and go on to the last of them. 0 where it takes them one by one. */
+static int issue_calls(ta_frames *f, const ta_step *step)
+{
+    const ta_port *port = f->runtime->port;
+    const uint32_t timeline = step->event.timeline;
+    if (port->dispatch_all == NULL || step->kind != (uint32_t)TA_STEP_DISPATCH || !is_core(f, timeline))
+        return 0;
+    const uint32_t count = calls_from_here(f, step);
+    if (count < 2u || port->dispatch_all(port, &f->pipeline->bundle->dispatches[step->index], count) != TA_OK)
+        return 0;
+    f->lanes[timeline].submitted += count;
+    pass(f, timeline, count - 1u);
+    f->at.step += count - 1u;
+    return 1;
+}
+
+/* Go on to the end of a step, or of several. TA_ERROR_BUSY: not yet. TA_ERROR_TIMEOUT: it never will. */
+static ta_status advance(ta_frames *f, uint32_t timeout_us)
+{
+    const ta_step *step = step_of(f, &f->at);
+    const uint32_t timeline = step->event.timeline;
+    ta_status status = TA_OK;
+    if (step->kind == (uint32_t)TA_STEP_WAIT)
+        return settle(f, timeline, target_of(&f->lanes[timeline], step->event.value), timeout_us);
+    if (!issue_calls(f, step)) {
+        if (has_driver(f, timeline) && !is_skipped(f, &f->at))
+            status = settle(f, timeline, f->lanes[timeline].passed, timeout_us);
+        if (status == TA_OK)
+            status = issue(f, step, timeout_us);
+    }
+    if (status == TA_OK)
+        pass(f, timeline, 1);
+    return status;
 }
 
 /* Go on until a frame is over, or nothing can be done without waiting longer, or a round is over and the next one
@@ -377,9 +476,9 @@ static ta_status go_on(ta_frames *f, uint32_t timeout_us)
 {
     int moved = 0;
     while (f->active) {
-        if (f->step == 0u && !f->begun) {
+        if (f->at.step == 0u && !f->begun) {
             if (!may_begin(f)) {
-                if (!f->waiting && !in_flight(f))
+                if (!f->waiting && f->flying == 0u)
                     rest(f);
                 return TA_OK;
             }
@@ -393,7 +492,7 @@ static ta_status go_on(ta_frames *f, uint32_t timeout_us)
         if (status != TA_OK)
             return status;
         moved = 1;
-        if (finish_step(f) && (f->waiting || in_flight(f)))
+        if (finish_step(f) && (f->waiting || f->flying != 0u))
             return TA_OK; /* else the round ends, for nobody */
     }
     return TA_OK;
@@ -466,8 +565,9 @@ ta_status ta_frames_init(ta_frames *f, const ta_pipeline *pipeline, ta_runtime *
         return TA_ERROR_ARGUMENT;
     if (runtime->state != TA_STATE_READY || f->active)
         return TA_ERROR_STATE;
-    const ta_lane fresh = {0, 0, 0, 0, 0, 0, 0, 0, 0};
-    const ta_frame_slot absent = {{0, TA_OK, TA_NO_STEP}, 0, 0, 1, 0, 0, 0, 0};
+    const ta_round_place start = {0, 0, 0, 0};
+    const ta_lane fresh = {0, 0, 0, 0, 0, 0, 0, {0, 0, 0, 0}, 0};
+    const ta_frame_slot absent = {{0, TA_OK, TA_NO_STEP}, 0, 0, 0, 1, 0, 0, 0, 0};
     for (uint32_t i = 0; i < TA_MOST_FRAMES; i++)
         f->slots[i] = absent;
     for (uint32_t t = 0; t < TA_MAX_TIMELINES; t++)
@@ -477,37 +577,48 @@ ta_status ta_frames_init(ta_frames *f, const ta_pipeline *pipeline, ta_runtime *
         return TA_ERROR_ARGUMENT;
     f->runtime = runtime;
     f->entered = f->lost = f->broken = f->waiting = f->refused = f->sum = 0;
-    f->submitted = f->returned = f->turn = f->step = f->begun = 0;
+    f->submitted = f->returned = f->begun = f->flying = 0;
+    f->at = f->stuck = start;
+    f->inputs = runtime->bundle->input_count;
+    f->outputs = runtime->bundle->output_count;
     f->since_us = 0;
     f->pipeline = pipeline;
     return TA_OK;
 }
 
 /* The bundle with the inputs and outputs of the frame that is started in a round. */
-static ta_bundle bundle_of(const ta_frames *f, uint32_t turn)
+static ta_bundle bundle_of(const ta_frames *f, uint32_t round)
 {
     ta_bundle view = *f->pipeline->bundle;
-    const uint32_t round = turn % f->pipeline->rounds;
-    view.input_count /= f->pipeline->rounds;
-    view.output_count /= f->pipeline->rounds;
-    view.inputs = &view.inputs[round * view.input_count];
-    view.outputs = &view.outputs[round * view.output_count];
+    view.input_count = f->inputs;
+    view.output_count = f->outputs;
+    view.inputs = &view.inputs[round * f->inputs];
+    view.outputs = &view.outputs[round * f->outputs];
     return view;
 }
 
-static void take_inputs(const ta_bundle *bundle, const void *const *inputs)
+static void take_inputs(const ta_frames *f, uint32_t round, const void *const *inputs)
 {
-    for (uint32_t i = 0; i < bundle->input_count; i++)
-        copy_bytes(ta_pointer(bundle, bundle->inputs[i].where), inputs[i], bundle->inputs[i].bytes);
+    const ta_bundle *bundle = f->pipeline->bundle;
+    const ta_tensor *to = &bundle->inputs[round * f->inputs];
+    for (uint32_t i = 0; i < f->inputs; i++)
+        copy_bytes(ta_pointer(bundle, to[i].where), inputs[i], to[i].bytes);
+}
+
+static void give_outputs(const ta_frames *f, uint32_t round, void *const *outputs)
+{
+    const ta_bundle *bundle = f->pipeline->bundle;
+    const ta_tensor *from = &bundle->outputs[round * f->outputs];
+    for (uint32_t i = 0; i < f->outputs; i++)
+        if (outputs != NULL && outputs[i] != NULL)
+            copy_bytes(outputs[i], ta_pointer(bundle, from[i].where), from[i].bytes);
 }
 
 /* What was lent for the frame is the caller's again. */
 static void give_back(ta_frames *f, ta_frame_slot *slot)
 {
-    const ta_bundle bundle = bundle_of(f, slot->turn);
     const ta_lending *lending = f->pipeline->lending;
-    if (lending == NULL)
-        return;
+    const ta_bundle bundle = bundle_of(f, slot->round);
     if (slot->frame.status == TA_OK && slot->sum != lending->sum(&bundle)) {
         slot->frame.status = TA_ERROR_CORRUPT;
         fail_later(f, slot);
@@ -517,11 +628,35 @@ static void give_back(ta_frames *f, ta_frame_slot *slot)
 
 static int all_given(const ta_frames *f, const void *const *inputs)
 {
-    const uint32_t count = f->pipeline->bundle->input_count / f->pipeline->rounds;
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < f->inputs; i++)
         if (inputs == NULL || inputs[i] == NULL)
             return 0;
     return 1;
+}
+
+/* Claim the runtime for a frame whose inputs and outputs are lent. */
+static ta_status take_lent(ta_frames *f, uint32_t round, const void *const *starts)
+{
+    const ta_lending *lending = f->pipeline->lending;
+    const ta_bundle bundle = bundle_of(f, round);
+    ta_status status = lending->lend(&bundle, f->runtime->soc, starts);
+    if (status != TA_OK)
+        return status;
+    status = wake(f);
+    if (status == TA_OK)
+        f->sum = lending->sum(&bundle);
+    else
+        lending->give_back(&bundle);
+    return status;
+}
+
+/* The same for a frame whose inputs are copied. */
+static ta_status take_copies(ta_frames *f, uint32_t round, const void *const *inputs)
+{
+    const ta_status status = wake(f);
+    if (status == TA_OK)
+        take_inputs(f, round, inputs);
+    return status;
 }
 
 static ta_status submit(ta_frames *f, const void *const *inputs, uint32_t *number)
@@ -534,18 +669,9 @@ static ta_status submit(ta_frames *f, const void *const *inputs, uint32_t *numbe
     if (f->waiting)
         return TA_ERROR_BUSY;
     /* the frame goes into the buffers of the round that starts it: the next one */
-    const ta_bundle bundle = bundle_of(f, f->turn + f->begun);
-    const ta_lending *lending = f->pipeline->lending;
-    ta_status status = lending == NULL ? TA_OK : lending->lend(&bundle, f->runtime->soc, inputs);
-    if (status != TA_OK)
-        return status;
-    status = wake(f);
-    if (status == TA_OK && lending == NULL)
-        take_inputs(&bundle, inputs);
-    else if (status == TA_OK)
-        f->sum = lending->sum(&bundle);
-    else if (lending != NULL)
-        lending->give_back(&bundle);
+    const uint32_t round = f->begun ? after(f->at.round, f->pipeline->rounds) : f->at.round;
+    const int lends = f->pipeline->lending != NULL;
+    const ta_status status = lends ? take_lent(f, round, inputs) : take_copies(f, round, inputs);
     if (status != TA_OK)
         return status;
     if (number != NULL)
@@ -582,14 +708,6 @@ ta_status ta_frames_wait(ta_frames *f)
     return enter(f) ? leave(f, wait_for(f)) : TA_ERROR_STATE;
 }
 
-static void give_outputs(const ta_frames *f, uint32_t turn, void *const *outputs)
-{
-    const ta_bundle bundle = bundle_of(f, turn);
-    for (uint32_t i = 0; i < bundle.output_count; i++)
-        if (outputs != NULL && outputs[i] != NULL)
-            copy_bytes(outputs[i], ta_pointer(&bundle, bundle.outputs[i].where), bundle.outputs[i].bytes);
-}
-
 static ta_status result(ta_frames *f, void *const *outputs, ta_frame *frame)
 {
     const ta_frame next = {f->returned, TA_ERROR_BUSY, TA_NO_STEP};
@@ -600,9 +718,10 @@ static ta_status result(ta_frames *f, void *const *outputs, ta_frame *frame)
     if (!is_over(f))
         return TA_ERROR_BUSY;
     ta_frame_slot *slot = slot_of(f, f->turns[f->returned % TA_MOST_FRAMES]);
-    if (f->pipeline->lending == NULL && slot->frame.status == TA_OK)
-        give_outputs(f, slot->turn, outputs);
-    give_back(f, slot);
+    if (f->pipeline->lending != NULL)
+        give_back(f, slot);
+    else if (slot->frame.status == TA_OK)
+        give_outputs(f, slot->round, outputs);
     if (frame != NULL)
         *frame = slot->frame;
     f->returned++;

@@ -137,9 +137,8 @@ def test_turns_on_eight_cores(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("sanitizer", ["address,undefined", "thread"])
 def test_what_goes_wrong_on_cores(sanitizer: str, needs_tool: Callable[[str], str], tmp_path: Path) -> None:
-    check_program(
-        PROGRAM, on_cores(tmp_path / "b"), needs_tool("cc"), f"-fsanitize={sanitizer}", "-DTWO_CORES"
-    )
+    """Calls that fail, hang or come late are some of an order of several."""
+    check_program(PROGRAM, apart(tmp_path / "b"), needs_tool("cc"), f"-fsanitize={sanitizer}", "-DTWO_CORES")
 
 
 @pytest.mark.slow

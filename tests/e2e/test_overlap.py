@@ -18,7 +18,7 @@ from tests.relax.models import onnx_model, quantized
 BRANCHES = 4
 FRAMES = 5
 
-_WORK = "    const ta_status status = do_work(lane, &lane->queue[lane->completed % TA_HOST_QUEUE_DEPTH]);\n"
+_WORK = "    const ta_status status = do_work(lane, next_piece(lane));\n"
 _COUNTED = f"""\
     count(lane, 1);
 {_WORK}    count(lane, -1);

@@ -224,6 +224,8 @@ static const char *closed(void)
     CHECK(port->start(port, INSTANCE_DSP) == TA_ERROR_STATE && port->stop(port, INSTANCE_DSP) == TA_ERROR_STATE);
     CHECK(port->copy(port, &copy) == TA_ERROR_STATE && port->copy_async(port, CHANNEL_0, &copy) == TA_ERROR_STATE);
     CHECK(port->dispatch(port, &w.dispatches[0]) == TA_ERROR_STATE);
+    CHECK(port->dispatch_all(port, w.dispatches, 1) == TA_ERROR_STATE);
+    CHECK(port->succeeded(port, CHANNEL_0, 1) == TA_ERROR_STATE);
     CHECK(port->address(port, INSTANCE_DSP, tcm(0), &address) == TA_ERROR_STATE);
     CHECK(port->read_timeline(port, CHANNEL_0, &value) == TA_ERROR_STATE);
     CHECK(port->wait(port, CHANNEL_0, 1, 0) == TA_ERROR_STATE && port->cancel(port, CHANNEL_0) == TA_ERROR_STATE);

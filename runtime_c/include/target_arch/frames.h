@@ -46,9 +46,19 @@ typedef struct ta_frame {
     uint32_t failed_step; /* index into the pipeline's steps, TA_NO_STEP where none is to blame */
 } ta_frame;
 
+/* A step of a round. Rounds are counted on; which one of the table that is, and of which kind, is counted beside, as a
+ * division takes as long as much of a step. */
+typedef struct ta_round_place {
+    uint32_t turn;
+    uint32_t step;
+    uint32_t round; /* turn modulo the rounds of the table */
+    uint32_t kind;  /* turn modulo the kinds of rounds */
+} ta_round_place;
+
 typedef struct ta_frame_slot {
     ta_frame frame;
-    uint32_t turn; /* the round in which it is started */
+    uint32_t turn;  /* the round in which it is started, */
+    uint32_t round; /* and which one of the table that is */
     uint32_t there;
     uint32_t over;
     uint32_t stopped; /* 1: its steps from this one on are skipped */
@@ -66,8 +76,8 @@ typedef struct ta_lane {
     uint32_t settled;  /* of these, how many are known to be complete or were skipped */
     uint32_t in_table; /* steps of one round trip of the table */
     uint32_t in_trip;  /* of these, passed in the current one */
-    uint32_t turn;     /* of the step that is settled next, or an earlier one */
-    uint32_t step;
+    ta_round_place next;   /* the step that is settled next, or an earlier one, */
+    uint32_t behind; /* with so many of the timeline from it on that are settled */
 } ta_lane;
 
 /* All zero before ta_frames_init. Fields are for reading. */
@@ -85,10 +95,11 @@ typedef struct ta_frames {
     uint32_t sum;       /* of its inputs, see ta_frame_slot */
     uint32_t submitted; /* frames so far */
     uint32_t returned;  /* results that were taken */
-    uint32_t turn;      /* the step that is next */
-    uint32_t step;
-    uint32_t stuck_turn; /* the step that was waited for last */
-    uint32_t stuck_step;
+    uint32_t flying;    /* frames that are started and not over */
+    uint32_t inputs;    /* of a frame */
+    uint32_t outputs;
+    ta_round_place at;        /* the step that is next */
+    ta_round_place stuck;     /* the step that was waited for last */
     uint64_t since_us; /* when it could not go on; 0 where it can */
     uint32_t turns[TA_MOST_FRAMES]; /* by number of a frame, modulo: its round */
     ta_frame_slot slots[TA_MOST_FRAMES];

@@ -30,7 +30,7 @@
 extern "C" {
 #endif
 
-#define TA_PORT_VERSION 4u
+#define TA_PORT_VERSION 5u
 
 /* What a port fills a memory with that the host does not see, when it opens, so that a byte which was not copied there is
  * noticed. As an integer, a float or an activation nothing usual. As the number of places of a shift, of which processors
@@ -125,6 +125,16 @@ struct ta_port {
      * which it replaces. The port need not be open. Does not block.
      * TA_ERROR_UNSUPPORTED: this one has no such hardware; `*crc` is unchanged, and software computes it. */
     ta_status (*crc32c)(const ta_port *port, const void *start, uint32_t bytes, uint32_t *crc);
+
+    /* As `count` times `dispatch`, for one instance that is not the host: the calls are one behind the other. All of them
+     * are queued or none. Does not block. NULL: each is dispatched by itself.
+     * TA_ERROR_BUSY: there is no room for all of them; the core dispatches them one by one. Others: of one of them. */
+    ta_status (*dispatch_all)(const ta_port *port, const ta_dispatch *calls, uint32_t count);
+
+    /* Has the timeline reached `value`, and did nothing fail up to it that `wait` has not said? Does not block. NULL: the
+     * core waits for each piece.
+     * TA_ERROR_BUSY: no, or it cannot be said at once; `wait` says what is. */
+    ta_status (*succeeded)(const ta_port *port, uint32_t timeline, uint32_t value);
 };
 
 /* How a system without an operating system lets its other cores execute functions of this program: what a port

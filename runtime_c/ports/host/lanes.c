@@ -113,6 +113,19 @@ static void pause_us(uint32_t us)
     (void)nanosleep(&time, NULL);
 }
 
+/* The next piece, which is there: of the order that the lane is at, or the first one of the next order. */
+static const ta_host_work *next_piece(ta_host_lane *lane)
+{
+    if (lane->left == 0) {
+        lane->order = lane->queue[lane->completed % TA_HOST_QUEUE_DEPTH];
+        lane->left = lane->order.count;
+    } else {
+        lane->order.dispatch++;
+    }
+    lane->left--;
+    return &lane->order;
+}
+
 static ta_status do_work(ta_host_lane *lane, const ta_host_work *work)
 {
     uint32_t late = 0;
@@ -154,7 +167,7 @@ static void wake(ta_host_lane *lane)
 
 static void do_next(ta_host_lane *lane)
 {
-    const ta_status status = do_work(lane, &lane->queue[lane->completed % TA_HOST_QUEUE_DEPTH]);
+    const ta_status status = do_work(lane, next_piece(lane));
     if (status != TA_OK || TA_HOST_READ(lane->dropping)) {
         end_badly(lane, status);
         return;
@@ -285,6 +298,7 @@ ta_status ta_host_lane_drop(ta_host_lane *lane)
         if (pthread_cond_timedwait(&lane->changed, &ta_host.lock, &deadline) == ETIMEDOUT && lane->awake)
             return TA_ERROR_TIMEOUT; /* still dropping: whenever it ends, nothing more begins */
     lane->completed = lane->submitted;
+    lane->left = 0;
     lane->fault = TA_OK;
     lane->dropping = 0;
     return TA_OK;
@@ -315,21 +329,23 @@ static void see(ta_host_lane *lane)
         lane->seen = completed;
 }
 
-static int is_full(ta_host_lane *lane)
+static int has_room(ta_host_lane *lane, uint32_t count)
 {
-    if (lane->submitted - lane->seen >= TA_HOST_QUEUE_DEPTH)
+    if (count > TA_HOST_QUEUE_DEPTH)
+        return 0;
+    if (lane->submitted - lane->seen > TA_HOST_QUEUE_DEPTH - count)
         see(lane);
-    return lane->submitted - lane->seen >= TA_HOST_QUEUE_DEPTH;
+    return lane->submitted - lane->seen <= TA_HOST_QUEUE_DEPTH - count;
 }
 
 ta_status ta_host_lane_submit(ta_host_lane *lane, ta_host_work work)
 {
     if (!lane->alive)
         return TA_ERROR_STATE;
-    if (lane->dropping || is_full(lane))
+    if (lane->dropping || !has_room(lane, work.count))
         return TA_ERROR_BUSY;
     lane->queue[lane->submitted % TA_HOST_QUEUE_DEPTH] = work;
-    TA_HOST_WRITE(lane->submitted, lane->submitted + 1u);
+    TA_HOST_WRITE(lane->submitted, lane->submitted + work.count);
     tell_awake(lane);
     return TA_OK;
 }
@@ -395,4 +411,11 @@ ta_status ta_host_lane_wait(ta_host_lane *lane, uint32_t value, uint32_t timeout
         status = take_fault(lane, value);
     pthread_mutex_unlock(&ta_host.lock);
     return status;
+}
+
+ta_status ta_host_lane_succeeded(ta_host_lane *lane, uint32_t value)
+{
+    if (!reached(lane->seen, value))
+        see(lane);
+    return reached(lane->seen, value) ? TA_OK : TA_ERROR_BUSY;
 }

@@ -150,8 +150,18 @@ static int reaches(uint32_t instance, uint32_t memory)
     return ta_host.soc->instances[instance].is_host ? visible : observation(instance, memory) != NULL;
 }
 
+int ta_host_reaches_all(uint32_t instance)
+{
+    for (uint32_t i = 0; i < ta_host.bundle->arena_count; i++)
+        if (!reaches(instance, ta_host.bundle->arenas[i].memory))
+            return 0;
+    return 1;
+}
+
 int ta_host_reaches(const ta_dispatch *dispatch)
 {
+    if (ta_host.instances[dispatch->instance].reaches_all)
+        return 1;
     uint32_t seen = UINT32_MAX; /* the last memory that was found to be in reach */
     for (uint32_t i = 0; i < dispatch->ref_count; i++) {
         const uint32_t memory = ta_host.bundle->arenas[dispatch->refs[i].arena].memory;

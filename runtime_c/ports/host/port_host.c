@@ -88,6 +88,8 @@ static ta_status open_locked(const ta_soc *soc, const ta_bundle *bundle)
     ta_host.soc = soc;
     ta_host.bundle = bundle;
     (void)memset(ta_host.instances, 0, sizeof ta_host.instances);
+    for (uint32_t i = 0; i < soc->instance_count; i++)
+        ta_host.instances[i].reaches_all = (uint32_t)ta_host_reaches_all(i);
     ta_host_poison();
     for (uint32_t i = 0; i < soc->timeline_count; i++)
         reset_lane(i);
@@ -192,7 +194,7 @@ static ta_status host_copy_async(const ta_port *port, uint32_t channel, const ta
     (void)port;
     if (ta_host.soc == NULL)
         return TA_ERROR_STATE;
-    const ta_host_work work = {copy, NULL, NULL};
+    const ta_host_work work = {copy, NULL, NULL, 1};
     ta_host_cache_evict();
     return ta_host_lane_submit(&ta_host.lanes[channel], work);
 }
@@ -204,7 +206,7 @@ static ta_status host_dispatch(const ta_port *port, const ta_dispatch *dispatch)
     if (ta_host.soc == NULL)
         return TA_ERROR_STATE;
     if (!ta_host.soc->instances[dispatch->instance].is_host) {
-        const ta_host_work work = {NULL, dispatch, NULL};
+        const ta_host_work work = {NULL, dispatch, NULL, 1};
         if (!ta_host_reaches(dispatch))
             return TA_ERROR_ARGUMENT;
         return ta_host_lane_submit(lane_of(dispatch->instance), work);
@@ -214,6 +216,18 @@ static ta_status host_dispatch(const ta_port *port, const ta_dispatch *dispatch)
         return status;
     ta_host_cache_evict();
     return dispatch->kernel->function(pointers);
+}
+
+static ta_status host_dispatch_all(const ta_port *port, const ta_dispatch *calls, uint32_t count)
+{
+    (void)port;
+    const ta_host_work work = {NULL, calls, NULL, count};
+    if (ta_host.soc == NULL)
+        return TA_ERROR_STATE;
+    for (uint32_t i = 0; i < count; i++)
+        if (!ta_host_reaches(&calls[i]))
+            return TA_ERROR_ARGUMENT;
+    return ta_host_lane_submit(lane_of(calls->instance), work);
 }
 
 static ta_status host_address(const ta_port *port, uint32_t instance, ta_ref where, ta_address *address)
@@ -238,6 +252,12 @@ static ta_status host_wait(const ta_port *port, uint32_t timeline, uint32_t valu
         return TA_ERROR_STATE;
     ta_host_cache_evict();
     return ta_host_lane_wait(&ta_host.lanes[timeline], value, timeout_us);
+}
+
+static ta_status host_succeeded(const ta_port *port, uint32_t timeline, uint32_t value)
+{
+    (void)port;
+    return ta_host.soc == NULL ? TA_ERROR_STATE : ta_host_lane_succeeded(&ta_host.lanes[timeline], value);
 }
 
 static ta_status host_cancel(const ta_port *port, uint32_t timeline)
@@ -285,7 +305,7 @@ static ta_status host_mmio_write32(const ta_port *port, uint32_t instance, uint3
     const ta_status status = enter() != TA_OK ? TA_ERROR_STATE : leave(write_locked(instance, offset, value));
     if (status != TA_OK || offset != ta_host_simulator(instance)->start_offset)
         return status;
-    const ta_host_work work = {NULL, NULL, ta_host_simulator(instance)};
+    const ta_host_work work = {NULL, NULL, ta_host_simulator(instance), 1};
     return ta_host_lane_submit(lane_of(instance), work);
 }
 
@@ -342,6 +362,8 @@ const ta_port ta_port_host = {
     .cache_invalidate = host_cache_invalidate,
     .now_us = host_now_us,
     .crc32c = host_crc32c,
+    .dispatch_all = host_dispatch_all,
+    .succeeded = host_succeeded,
 };
 
 void ta_host_set_jitter(uint32_t seed)

@@ -16,7 +16,7 @@
 #include "ports/host/simulator.h"
 #include "target_arch/runtime.h"
 
-#define TA_HOST_QUEUE_DEPTH 16u /* a power of two, so that slots continue where counters wrap */
+#define TA_HOST_QUEUE_DEPTH 32u /* a power of two, so that slots continue where counters wrap */
 #define TA_HOST_MAX_WINDOWS 64u
 #ifndef TA_HOST_PATIENCE_US
 #define TA_HOST_PATIENCE_US 2000000u /* for a device that was ordered to halt */
@@ -24,8 +24,9 @@
 
 typedef struct ta_host_work {
     const ta_copy *copy;         /* a DMA transfer, */
-    const ta_dispatch *dispatch; /* or a C function, */
+    const ta_dispatch *dispatch; /* or C functions, one call behind the other, */
     const ta_simulator *command; /* or what the registers say */
+    uint32_t count;              /* pieces of work: so many places of the queue, of which the first one has this */
 } ta_host_work;
 
 /* What two threads read and write without the lock. */
@@ -60,16 +61,19 @@ typedef struct ta_host_lane {
     /* Written by the host. */
     TA_HOST_APART uint32_t news; /* counts what the lane may have to know, and is written behind it */
     uint32_t submitted;
-    ta_host_work queue[TA_HOST_QUEUE_DEPTH];
+    TA_HOST_APART ta_host_work queue[TA_HOST_QUEUE_DEPTH];
     /* Written by the lane; while it is not awake, by the host. */
     TA_HOST_APART uint32_t completed;
     ta_status fault; /* of the last completed work, written before it completes; the lane halts until the host cleared it */
     uint32_t idle_us; /* how long the lane looks for news before it sleeps */
+    uint32_t left;    /* pieces of its order behind the present one */
+    ta_host_work order; /* the present piece */
 } ta_host_lane;
 
 typedef struct ta_host_instance {
     uint32_t loaded;
     uint32_t started;
+    uint32_t reaches_all; /* it observes the memories of all arenas */
     uint32_t registers[TA_SIMULATOR_MAX_REGISTERS];
 } ta_host_instance;
 
@@ -101,7 +105,9 @@ ta_status ta_host_address(uint32_t instance, ta_ref where, ta_address *address);
 uint32_t ta_host_windows(uint32_t instance, ta_window *windows);
 /* Pointers for a C function that runs on the instance. TA_ERROR_ARGUMENT as in ta_host_address. */
 ta_status ta_host_pointers(const ta_dispatch *dispatch, void **pointers);
-/* Does the instance observe the memories of all operands? */
+/* Does the instance observe the memories of all arenas? */
+int ta_host_reaches_all(uint32_t instance);
+/* Does it observe those of all operands? */
 int ta_host_reaches(const ta_dispatch *dispatch);
 /* Move the rows of a copy that begins at these bytes. Runs of one row may overlap. */
 void ta_host_rows(const ta_copy *copy, uint8_t *target, const uint8_t *source);
@@ -150,6 +156,8 @@ ta_status ta_host_lane_drop(ta_host_lane *lane);
 
 /* Without the lock, which they take where one of both threads sleeps. */
 ta_status ta_host_lane_submit(ta_host_lane *lane, ta_host_work work);
+/* TA_OK: the lane completed this piece and those before it, without a failure that `wait` did not say. Takes no lock. */
+ta_status ta_host_lane_succeeded(ta_host_lane *lane, uint32_t value);
 ta_status ta_host_lane_wait(ta_host_lane *lane, uint32_t value, uint32_t timeout_us);
 
 #endif

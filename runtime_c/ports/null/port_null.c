@@ -91,4 +91,6 @@ const ta_port ta_port_null = {
     .cache_invalidate = NULL,
     .now_us = NULL,           /* a free-running timer; reports and deadlines use it */
     .crc32c = NULL,           /* a CRC unit; without one, software computes it */
+    .dispatch_all = NULL,     /* several calls in one message; without it, each has its own */
+    .succeeded = NULL,        /* a look at the completion counter, where failures are known; without it, `wait` */
 };

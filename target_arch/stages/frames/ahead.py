@@ -21,19 +21,22 @@ once.
 """
 
 
-def issued_ahead(problem: FrameProblem, schedule: ModuloSchedule) -> ModuloSchedule:
+def issued_ahead(problem: FrameProblem, schedule: ModuloSchedule, *, at_once: bool = False) -> ModuloSchedule:
     """The schedule in which each call on one of the cores is issued when the core begins the third one before
     it, or earlier where the host may be at work of its own until the core is done with those, or when what it
-    needs from others is there.
+    needs from others is there. With `at_once` a call comes right behind the first one of its frame, if the
+    queue has room for it: ports take such calls as one order.
     """
     issues = list(schedule.issues)
     for core in sorted(set(problem.cores) & set(problem.where)):
-        for number, issue in _issues(problem, schedule, core):
+        for number, issue in _issues(problem, schedule, core, at_once):
             issues[number] = min(issue, issues[number])
     return evolve(schedule, issues=tuple(issues))
 
 
-def _issues(problem: FrameProblem, schedule: ModuloSchedule, core: str) -> Iterator[tuple[int, int]]:
+def _issues(
+    problem: FrameProblem, schedule: ModuloSchedule, core: str, at_once: bool
+) -> Iterator[tuple[int, int]]:
     """The calls on a core in their order, each with when it may be issued."""
     starts = schedule.starts
     calls = sorted(
@@ -42,13 +45,16 @@ def _issues(problem: FrameProblem, schedule: ModuloSchedule, core: str) -> Itera
     begins = [starts[number] for number in calls]
     lead = _CALLS * max(_of_host(problem), default=0)
     last = 0
-    for number, third, farthest in zip(
-        calls,
-        _before(begins, _AT_LEAST, schedule.period),
-        _before(begins, AHEAD, schedule.period),
-        strict=True,
+    for place, (number, third, farthest) in enumerate(
+        zip(
+            calls,
+            _before(begins, _AT_LEAST, schedule.period),
+            _before(begins, AHEAD, schedule.period),
+            strict=True,
+        )
     ):
-        early = max(farthest, min(third, starts[number] - lead))
+        follows = at_once and place > 0
+        early = farthest if follows else max(farthest, min(third, starts[number] - lead))
         last = max(last, early, _ready(problem, schedule, number))
         yield number, last
 

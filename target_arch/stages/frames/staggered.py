@@ -32,7 +32,7 @@ def staggered(problem: FrameProblem) -> ModuloSchedule | None:
     if _STILL * problem.wake <= REWARD * period:
         return None
     late = evolve(together, starts=tuple(start + period for start in together.starts))
-    issues = issued_ahead(problem, evolve(late, issues=late.starts)).issues
+    issues = issued_ahead(problem, evolve(late, issues=late.starts), at_once=True).issues
     firsts: dict[str, int] = {}
     for issue, where in zip(issues, problem.where, strict=True):
         firsts[where] = min(issue, firsts.get(where, issue))

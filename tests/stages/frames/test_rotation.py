@@ -1,6 +1,7 @@
 """Frames that take turns on equal cores: which cores those are, and who computes what of a frame."""
 
 from collections import Counter, defaultdict
+from itertools import groupby
 
 import pytest
 from attrs import evolve
@@ -124,6 +125,18 @@ def test_cores_begin_apart() -> None:
     begins = sorted(schedule.issues[number] % schedule.period for number in range(0, 28, 7))
     assert begins == [schedule.period * part // 4 for part in range(4)]
     assert schedule.patience == schedule.period // 8
+
+
+def test_cores_that_begin_apart_have_a_frame_as_one_order() -> None:
+    """All calls of a frame on another core come one right after the other."""
+    pipeline = in_flight(SOFT, slowly_woken(1))
+    steps = pipeline.order.steps[pipeline.loads :]
+    orders = [
+        len(list(run))
+        for core, run in groupby(steps, lambda step: getattr(step, "instance", "host"))
+        if core == "worker"
+    ]
+    assert orders == [7] * (pipeline.rounds // pipeline.kinds)
 
 
 def test_with_as_many_frames_as_cores_they_wait_for_each_other() -> None:
