@@ -111,10 +111,11 @@ static inline void ta_s8_window(const ta_s8_conv2d *conv, ta_s8_cell *panel, con
 }
 
 #ifdef TA_S8_WIDE
-/* Where row `r` of a panel is for the tile: in bytes, or with `wide` 1 in 16-bit cells. */
-static inline int8_t *ta_s8_row(ta_s8_cell *panel, int32_t r, int wide)
+/* Where row `r` of a panel is for the tile: in bytes, `apart` of them behind the row before, or with `wide` 1 in 16-bit
+ * cells. */
+static inline int8_t *ta_s8_row(ta_s8_cell *panel, int32_t r, int32_t apart, int wide)
 {
-    return wide ? panel + TA_S8_BEHIND + r * TA_S8_WIDE : panel + r * TA_S8_PANEL;
+    return wide ? panel + TA_S8_BEHIND + r * TA_S8_WIDE : panel + r * apart;
 }
 
 /* Copies `count` values, 16 at once: up to 15 more are read and written. */
@@ -133,7 +134,7 @@ TA_AVX2_PART void ta_s8_sixteens_avx2(int8_t *to, const int8_t *from, int32_t co
 /* Whole windows. Those inside the image are copied without looking at its border: bytes read and written beyond them
  * are inside the image, and are overwritten. */
 TA_AVX2_PART void ta_s8_inside_avx2(const ta_s8_conv2d *conv, ta_s8_cell *panel, const int8_t *x,
-                                    ta_s8_pixel pixel, int32_t rows, int wide)
+                                    ta_s8_pixel pixel, int32_t rows, int32_t apart, int wide)
 {
     const int32_t length = conv->width * conv->channels, run = conv->kernel_width * conv->channels;
     const int32_t last = (conv->kernel_height - 1) * conv->dilation_y, step = conv->dilation_y * length;
@@ -145,9 +146,9 @@ TA_AVX2_PART void ta_s8_inside_avx2(const ta_s8_conv2d *conv, ta_s8_cell *panel,
     for (int32_t r = 0; r < rows; ++r, ta_s8_next(conv, &pixel)) {
         const int32_t y = pixel.y * conv->stride_y - conv->top, left = pixel.x * conv->stride_x - conv->left;
         const int64_t at = ((int64_t)pixel.image * conv->height + y) * length + (int64_t)left * conv->channels;
-        int8_t *to = ta_s8_row(panel, r, wide);
+        int8_t *to = ta_s8_row(panel, r, apart, wide);
         if (y < 0 || y >= below || left < 0 || left >= right || at > most) {
-            ta_s8_cell *const bytes = panel + r * TA_S8_PANEL;
+            ta_s8_cell *const bytes = panel + r * apart;
             ta_s8_window(conv, bytes, x, pixel, 0, depth);
             if (wide) {
                 ta_s8_sixteens_avx2(to, bytes, depth, _mm_setzero_si128(), 1);
@@ -166,13 +167,13 @@ TA_AVX2_PART void ta_s8_inside_avx2(const ta_s8_conv2d *conv, ta_s8_cell *panel,
 
 /* Rows of an image whose windows are its pixels, one after the other, from pixel `first` on. */
 TA_AVX2_PART void ta_s8_pixels_avx2(const ta_s8_conv2d *conv, ta_s8_cell *panel, const int8_t *x, int64_t first,
-                                    int32_t rows, int wide)
+                                    int32_t rows, int32_t apart, int wide)
 {
     const int32_t run = conv->channels, depth = conv->depth;
     const __m128i flip = _mm_set1_epi8(conv->is_unsigned ? -128 : 0);
     x += first * run;
     for (int32_t r = 0; r < rows; ++r, x += run) {
-        int8_t *const to = ta_s8_row(panel, r, wide);
+        int8_t *const to = ta_s8_row(panel, r, apart, wide);
         ta_s8_sixteens_avx2(to, x, run, flip, wide);
         if (run < depth) {
             to[wide ? 2 * run : run] = 0;
@@ -183,29 +184,31 @@ TA_AVX2_PART void ta_s8_pixels_avx2(const ta_s8_conv2d *conv, ta_s8_cell *panel,
 
 /* Whole windows of `rows` pixels: bytes, or with `wide` 1 what the tile needs. */
 TA_AVX2_PART void ta_s8_whole_avx2(const ta_s8_conv2d *conv, ta_s8_cell *panel, const int8_t *x, ta_s8_pixel pixel,
-                                   int32_t rows, int wide)
+                                   int32_t rows, int32_t apart, int wide)
 {
     const int64_t first = ((int64_t)pixel.image * conv->out_height + pixel.y) * conv->out_width + pixel.x;
     const int64_t pixels = (int64_t)conv->batch * conv->height * conv->width;
     if (ta_s8_are_pixels(conv) && (pixels - first - rows) * conv->channels >= 16) { /* it reads so many more */
-        ta_s8_pixels_avx2(conv, panel, x, first, rows, wide);
+        ta_s8_pixels_avx2(conv, panel, x, first, rows, apart, wide);
     } else {
-        ta_s8_inside_avx2(conv, panel, x, pixel, rows, wide);
+        ta_s8_inside_avx2(conv, panel, x, pixel, rows, apart, wide);
     }
 }
 
 TA_AVX2 static inline void ta_s8_bytes_avx2(const ta_s8_conv2d *conv, ta_s8_cell *panel, const int8_t *x,
-                                            ta_s8_pixel pixel, int32_t rows)
+                                            ta_s8_pixel pixel, int32_t rows, int32_t apart)
 {
-    ta_s8_whole_avx2(conv, panel, x, pixel, rows, 0);
+    ta_s8_whole_avx2(conv, panel, x, pixel, rows, apart, 0);
 }
 
 TA_AVX2 static inline void ta_s8_wide_avx2(const ta_s8_conv2d *conv, ta_s8_cell *panel, const int8_t *x,
                                            ta_s8_pixel pixel, int32_t rows)
 {
-    ta_s8_whole_avx2(conv, panel, x, pixel, rows, 1);
+    ta_s8_whole_avx2(conv, panel, x, pixel, rows, TA_S8_PANEL, 1);
 }
 #endif
+
+#include "kernels/s8_conv2d_amx.h"
 
 /* Products of a window inside the image: `count` values from `x` on, of which the first `left` are the rest of a run,
  * then runs of `run` values with `gap` values between them. */
@@ -255,7 +258,7 @@ TA_PART void ta_s8_gather(const ta_s8_conv2d *conv, ta_s8_cell *panel, const int
         if (TA_S8_IS_WIDE) {
             ta_s8_wide_avx2(conv, panel, x, pixel, rows);
         } else {
-            ta_s8_bytes_avx2(conv, panel, x, pixel, rows);
+            ta_s8_bytes_avx2(conv, panel, x, pixel, rows, TA_S8_PANEL);
             ta_s8_ready(panel, rows, to);
         }
         return;
@@ -285,26 +288,6 @@ static inline const ta_s8_cell *ta_s8_in_place(const ta_s8_conv2d *conv, const i
     return NULL;
 }
 
-/* Before the sums of outputs `begin` to `stop` of all pixels, and after them: what a form does once for all rows. */
-static inline void ta_s8_start(const ta_s8_conv2d *conv, ta_s8_cell *panel, const int8_t *w, int32_t begin,
-                               int32_t stop)
-{
-#ifdef TA_S8_ARRANGES
-    ta_s8_arrange(panel, w, conv->depth, begin, stop, conv->batch * conv->out_height * conv->out_width);
-#else
-    (void)conv, (void)panel, (void)w, (void)begin, (void)stop;
-#endif
-}
-
-static inline void ta_s8_leave(const ta_s8_cell *panel)
-{
-#ifdef TA_S8_ARRANGES
-    ta_s8_leave_arranged(panel);
-#else
-    (void)panel;
-#endif
-}
-
 /* Sums of `count` outputs from `n` on for `rows` pixels, which begin with `start`. Windows that are not
  * `in_place` are gathered where `fresh` is 1, or where they take more than one panel, which otherwise has them already. */
 static inline void ta_s8_sums(const ta_s8_conv2d *conv, const ta_s8_cell *in_place, ta_s8_cell *panel, const int8_t *x,
@@ -321,15 +304,6 @@ static inline void ta_s8_sums(const ta_s8_conv2d *conv, const ta_s8_cell *in_pla
     }
 #else
     (void)in_place;
-#endif
-#ifdef TA_S8_ARRANGES
-    if (ta_s8_is_arranged(panel)) {
-        if (fresh) {
-            ta_s8_bytes_avx2(conv, panel, x, pixel, rows);
-        }
-        ta_s8_tile_arranged(panel, sums, start, n);
-        return;
-    }
 #endif
     for (int32_t k = 0; k < depth; k += TA_S8_PANEL) {
         const int32_t some = depth - k < TA_S8_PANEL ? depth - k : TA_S8_PANEL;
@@ -348,19 +322,6 @@ static inline int32_t ta_s8_resident(int32_t depth)
     return some > TA_S8_OUTPUTS ? some : TA_S8_OUTPUTS;
 }
 
-/* The outputs of such a turn. */
-static inline int32_t ta_s8_turn(const ta_s8_conv2d *conv)
-{
-    const int32_t some = ta_s8_resident(conv->depth);
-#ifdef TA_S8_ARRANGES
-    const int32_t most = ta_s8_most_arranged(conv->depth, conv->batch * conv->out_height * conv->out_width);
-    if (most > 0 && most < some) {
-        return most;
-    }
-#endif
-    return some;
-}
-
 /* Outputs `begin` to `stop` of all pixels. */
 static inline void ta_s8_conv2d_outputs(const ta_s8_conv2d *conv, const ta_s8_end *end, const int8_t *x,
                                         const int8_t *w, const int32_t *bias, int8_t *out, int32_t begin,
@@ -370,7 +331,6 @@ static inline void ta_s8_conv2d_outputs(const ta_s8_conv2d *conv, const ta_s8_en
     int32_t sums[TA_S8_ROWS * TA_S8_OUTPUTS] TA_VECTORS;
     const int32_t pixels = conv->batch * conv->out_height * conv->out_width;
     ta_s8_pixel pixel = {0, 0, 0};
-    ta_s8_start(conv, panel, w, begin, stop);
     for (int32_t first = 0, rows; first < pixels; first += rows) {
         rows = pixels - first < TA_S8_ROWS ? pixels - first : TA_S8_ROWS;
         const ta_s8_cell *const in_place = ta_s8_in_place(conv, x, pixel, rows);
@@ -386,14 +346,19 @@ static inline void ta_s8_conv2d_outputs(const ta_s8_conv2d *conv, const ta_s8_en
             ta_s8_next(conv, &pixel);
         }
     }
-    ta_s8_leave(panel);
 }
 
 /* The whole convolution. `w` and `bias` are as the layout has them, `bias` for whole groups of 16 outputs. */
 static inline void ta_s8_convolve(const ta_s8_conv2d *conv, const ta_s8_end *end, const int8_t *x, const int8_t *w,
                                   const int32_t *bias, int8_t *out)
 {
-    const int32_t step = ta_s8_turn(conv);
+#ifdef TA_S8_WALKS
+    if (ta_s8_is_walked(conv)) {
+        ta_s8_convolve_amx(conv, end, x, w, bias, out);
+        return;
+    }
+#endif
+    const int32_t step = ta_s8_resident(conv->depth);
     for (int32_t n = 0; n < conv->outputs; n += step) {
         const int32_t stop = conv->outputs - n < step ? conv->outputs : n + step;
         ta_s8_conv2d_outputs(conv, end, x, w, bias, out, n, stop);

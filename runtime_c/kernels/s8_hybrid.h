@@ -6,7 +6,7 @@
  * Beside them there are for every output, in whole groups of 16, the sum of its weights, their scale and the bias. A
  * sum is that of the stored values; what the zero point of a grid adds is taken off where sums become floats.
  *
- * Forms: portable, AVX2, both with the same results to the bit.
+ * Forms: portable, AVX2, AVX-512, all with the same results to the bit.
  */
 #ifndef TA_KERNELS_S8_HYBRID_H
 #define TA_KERNELS_S8_HYBRID_H
@@ -17,6 +17,7 @@
 #include "kernels/s8_conv2d.h"
 
 #define TA_S8_STORED 32 /* rows of a dense layer that are brought to eight bits at once */
+#define TA_S8_BELOW_HALF 0x1.fffffep-2f
 
 /* What is the same for all rows or images. */
 typedef struct {
@@ -37,6 +38,16 @@ typedef struct {
     float scale, inverse;
     int32_t zero;
 } ta_s8_grid;
+
+/* What makes results of sums: each row is on the grid `each` after that of the one before. */
+typedef struct {
+    const ta_s8_hybrid *layer;
+    const ta_s8_weights *of;
+    const ta_s8_grid *grids;
+    int32_t each;
+    float *out;
+    int32_t apart; /* from the results of a row to those of the next */
+} ta_s8_to_reals;
 
 /* The nearest integer, of two the one farther from 0. */
 static inline int32_t ta_s8_nearest(float value)
@@ -80,16 +91,14 @@ TA_AVX2 static inline void ta_s8_extremes_avx2(const float *x, int32_t count, fl
     }
 }
 
-/* Eight values on a grid, rounded as `ta_s8_nearest` does it. */
+/* Eight values on a grid, rounded as `ta_s8_nearest` does it: what is added is the float before a half, so that a sum
+ * is rounded up to the next integer where its rest is a half, and not where it is less. */
 TA_AVX2_PART __m256i ta_s8_gridded_avx2(const float *x, __m256 inverse, __m256 zero, __m256 least)
 {
-    const __m256 half = _mm256_set1_ps(0.5f);
+    const __m256 sign = _mm256_set1_ps(-0.0f), half = _mm256_set1_ps(TA_S8_BELOW_HALF);
     __m256 moved = _mm256_add_ps(zero, _mm256_mul_ps(_mm256_loadu_ps(x), inverse));
     moved = _mm256_max_ps(_mm256_min_ps(moved, _mm256_set1_ps(127.0f)), least);
-    const __m256 whole = _mm256_round_ps(moved, 11), rest = _mm256_sub_ps(moved, whole);
-    const __m256i up = _mm256_castps_si256(_mm256_cmp_ps(rest, half, 13));
-    const __m256i down = _mm256_castps_si256(_mm256_cmp_ps(rest, _mm256_sub_ps(_mm256_setzero_ps(), half), 2));
-    return _mm256_add_epi32(_mm256_sub_epi32(_mm256_cvttps_epi32(whole), up), down);
+    return _mm256_cvttps_epi32(_mm256_add_ps(moved, _mm256_or_ps(half, _mm256_and_ps(moved, sign))));
 }
 
 /* `count` values on a grid: a multiple of 16. */
@@ -129,6 +138,73 @@ TA_AVX2 static inline void ta_s8_reals_avx2(const ta_s8_hybrid *layer, const ta_
 }
 #endif
 
+#ifdef TA_KERNELS_AVX512
+/* The extremes of `count` values and of what is in `ends`, 32 at once: `count` is a multiple of 16. */
+TA_AVX512 static inline void ta_s8_extremes_avx512(const float *x, int32_t count, float *ends)
+{
+    __m512 low = _mm512_set1_ps(ends[0]), high = _mm512_set1_ps(ends[1]), lower = low, higher = high;
+    int32_t k = 0;
+    for (; k + 32 <= count; k += 32) {
+        const __m512 values = _mm512_loadu_ps(x + k), others = _mm512_loadu_ps(x + k + 16);
+        low = _mm512_min_ps(values, low);
+        high = _mm512_max_ps(values, high);
+        lower = _mm512_min_ps(others, lower);
+        higher = _mm512_max_ps(others, higher);
+    }
+    if (k < count) {
+        const __m512 values = _mm512_loadu_ps(x + k);
+        low = _mm512_min_ps(values, low);
+        high = _mm512_max_ps(values, high);
+    }
+    ends[0] = _mm512_reduce_min_ps(_mm512_min_ps(low, lower));
+    ends[1] = _mm512_reduce_max_ps(_mm512_max_ps(high, higher));
+}
+
+/* `count` values on a grid, a multiple of 16, rounded as in `ta_s8_gridded_avx2`. */
+TA_AVX512 static inline void ta_s8_stored_avx512(const ta_s8_grid *grid, float least, const float *x, int32_t count,
+                                                 int8_t *out)
+{
+    const __m512 inverse = _mm512_set1_ps(grid->inverse), zero = _mm512_set1_ps((float)grid->zero);
+    const __m512 low = _mm512_set1_ps(least), high = _mm512_set1_ps(127.0f);
+    const __m512i sign = _mm512_set1_epi32(INT32_MIN), half = _mm512_castps_si512(_mm512_set1_ps(TA_S8_BELOW_HALF));
+    for (int32_t k = 0; k < count; k += 16) {
+        __m512 moved = _mm512_add_ps(zero, _mm512_mul_ps(_mm512_loadu_ps(x + k), inverse));
+        moved = _mm512_max_ps(_mm512_min_ps(moved, high), low);
+        const __m512i added = _mm512_ternarylogic_epi32(half, _mm512_castps_si512(moved), sign, 0xf8); /* a | b & c */
+        const __m512i whole = _mm512_cvttps_epi32(_mm512_add_ps(moved, _mm512_castsi512_ps(added)));
+        _mm_storeu_si128((__m128i *)(out + k), _mm512_cvtepi32_epi8(whole));
+    }
+}
+
+/* The results of `count` outputs, 16 at most, of `rows` rows, whose sums are `from` apart. */
+TA_AVX512 static inline void ta_s8_reals_avx512(const ta_s8_to_reals *to, int32_t rows, int32_t count,
+                                                const int32_t *sums, int32_t from)
+{
+    const ta_s8_hybrid *const layer = to->layer;
+    const ta_s8_weights *const of = to->of;
+    const ta_s8_grid *grid = to->grids;
+    float *out = to->out;
+    const __mmask16 some = (__mmask16)((1u << count) - 1u);
+    const __m512 low = _mm512_set1_ps(layer->low), high = _mm512_set1_ps(layer->high);
+    const __m512i total = _mm512_maskz_loadu_epi32(some, of->total);
+    const __m512 bias = _mm512_maskz_loadu_ps(some, of->bias);
+    const __m512 scale = layer->several ? _mm512_maskz_loadu_ps(some, of->scale) : _mm512_set1_ps(of->scale[0]);
+    for (int32_t r = 0; r < rows; ++r, grid += to->each, sums += from, out += to->apart) {
+        const __m512i taken = _mm512_mullo_epi32(_mm512_set1_epi32(grid->zero), total);
+        const __m512 sum = _mm512_cvtepi32_ps(_mm512_sub_epi32(_mm512_loadu_si512(sums), taken));
+        const __m512 row = _mm512_set1_ps(grid->scale);
+        __m512 value;
+        if (layer->several) {
+            value = _mm512_mul_ps(_mm512_mul_ps(sum, scale), row);
+        } else {
+            value = _mm512_mul_ps(sum, _mm512_mul_ps(row, scale));
+        }
+        value = _mm512_add_ps(value, bias);
+        _mm512_mask_storeu_ps(out, some, _mm512_max_ps(_mm512_min_ps(value, high), low));
+    }
+}
+#endif
+
 /* A zero point: the nearest integer of eight bits, of two the one farther from 0. That of infinite extremes is no
  * number, which no integer holds. */
 static inline int32_t ta_s8_zero(double zero)
@@ -145,8 +221,14 @@ static inline ta_s8_grid ta_s8_grid_of(const ta_s8_hybrid *layer, const float *x
     float ends[2] = {0.0f, 0.0f}; /* a grid has 0 */
     ta_s8_grid grid = {1.0f, 1.0f, 0};
     int64_t k = 0;
+#ifdef TA_KERNELS_AVX512
+    if (TA_HAS_AVX512) {
+        k = count / 16 * 16;
+        ta_s8_extremes_avx512(x, (int32_t)k, ends);
+    }
+#endif
 #ifdef TA_KERNELS_X86
-    if (TA_HAS_AVX2) {
+    if (k == 0 && TA_HAS_AVX2) {
         k = count / 8 * 8;
         ta_s8_extremes_avx2(x, (int32_t)k, ends);
     }
@@ -177,8 +259,14 @@ static inline void ta_s8_store(const ta_s8_hybrid *layer, const ta_s8_grid *grid
 {
     const float least = layer->symmetric ? -127.0f : -128.0f, zero = (float)grid->zero;
     int64_t k = 0;
+#ifdef TA_KERNELS_AVX512
+    if (TA_HAS_AVX512) {
+        k = count / 16 * 16;
+        ta_s8_stored_avx512(grid, least, x, (int32_t)k, out);
+    }
+#endif
 #ifdef TA_KERNELS_X86
-    if (TA_HAS_AVX2) {
+    if (k == 0 && TA_HAS_AVX2) {
         k = count / 16 * 16;
         ta_s8_stored_avx2(grid, least, x, (int32_t)k, out);
     }
@@ -220,10 +308,26 @@ static inline void ta_s8_reals(const ta_s8_hybrid *layer, const ta_s8_grid *grid
     }
 }
 
-/* Outputs `begin` to `stop` of the pixels of an image of stored values `x`, each of which is on the grid `each` after
- * that of the one before. */
-static inline void ta_s8_hybrid_outputs(const ta_s8_hybrid *layer, const ta_s8_conv2d *conv, const ta_s8_weights *of,
-                                        const ta_s8_grid *grids, int32_t each, const int8_t *x, float *out,
+/* Sums of `count` outputs from `n` on, for `rows` rows from `first` on, become results; they are `from` apart. */
+static inline void ta_s8_real_rows(const ta_s8_to_reals *to, int32_t first, int32_t rows, int32_t n, int32_t count,
+                                   const int32_t *sums, int32_t from)
+{
+    const ta_s8_weights of = ta_s8_weights_at(to->layer, to->of, n);
+    float *const out = to->out + (int64_t)first * to->apart + n;
+    const ta_s8_to_reals own = {to->layer, &of, to->grids + to->each * first, to->each, out, to->apart};
+#ifdef TA_KERNELS_AVX512
+    if (TA_HAS_AVX512) {
+        ta_s8_reals_avx512(&own, rows, count, sums, from);
+        return;
+    }
+#endif
+    for (int32_t r = 0; r < rows; ++r) {
+        ta_s8_reals(own.layer, own.grids + own.each * r, &of, count, sums + r * from, out + (int64_t)r * own.apart);
+    }
+}
+
+/* Outputs `begin` to `stop` of the pixels of an image of stored values `x`. */
+static inline void ta_s8_hybrid_outputs(const ta_s8_conv2d *conv, const ta_s8_to_reals *to, const int8_t *x,
                                         int32_t begin, int32_t stop)
 {
     ta_s8_cell panel[TA_S8_ROWS * TA_S8_PANEL + TA_S8_MORE];
@@ -231,34 +335,48 @@ static inline void ta_s8_hybrid_outputs(const ta_s8_hybrid *layer, const ta_s8_c
     const int32_t pixels = conv->out_height * conv->out_width;
     static const int32_t zeros[TA_S8_OUTPUTS] = {0};
     ta_s8_pixel pixel = {0, 0, 0};
-    ta_s8_start(conv, panel, of->w, begin, stop);
     for (int32_t first = 0, rows; first < pixels; first += rows) {
         rows = pixels - first < TA_S8_ROWS ? pixels - first : TA_S8_ROWS;
         const ta_s8_cell *const in_place = ta_s8_in_place(conv, x, pixel, rows);
         for (int32_t n = begin; n < stop; n += TA_S8_OUTPUTS) {
             const int32_t count = stop - n < TA_S8_OUTPUTS ? stop - n : TA_S8_OUTPUTS;
-            const ta_s8_weights own = ta_s8_weights_at(layer, of, n);
-            ta_s8_sums(conv, in_place, panel, x, pixel, rows, n == begin, of->w, zeros, n, count, sums);
-            for (int32_t r = 0; r < rows; ++r) {
-                ta_s8_reals(layer, grids + each * (first + r), &own, count, sums + r * TA_S8_OUTPUTS,
-                            out + (int64_t)(first + r) * conv->apart + n);
-            }
+            ta_s8_sums(conv, in_place, panel, x, pixel, rows, n == begin, to->of->w, zeros, n, count, sums);
+            ta_s8_real_rows(to, first, rows, n, count, sums, TA_S8_OUTPUTS);
         }
         for (int32_t r = 0; r < rows; ++r) {
             ta_s8_next(conv, &pixel);
         }
     }
-    ta_s8_leave(panel);
 }
 
-/* All outputs of an image of stored values. */
-static inline void ta_s8_hybrid_image(const ta_s8_hybrid *layer, const ta_s8_conv2d *conv, const ta_s8_weights *of,
-                                      const ta_s8_grid *grids, int32_t each, const int8_t *x, float *out)
+#ifdef TA_S8_WALKS
+TA_AMX_PART void ta_s8_take_reals(const void *to, const ta_s8_some *some)
 {
-    const int32_t step = ta_s8_turn(conv);
+    ta_s8_real_rows((const ta_s8_to_reals *)to, some->first, some->rows, some->n, some->count, some->sums,
+                    TA_S8_SUMMED);
+}
+
+TA_AMX static inline void ta_s8_hybrid_amx(const ta_s8_conv2d *conv, const ta_s8_to_reals *to, const int8_t *x)
+{
+    static const int32_t zeros[TA_S8_SUMMED] = {0};
+    const ta_s8_walk walk = {conv, x, to->of->w, zeros, 0};
+    ta_s8_walk_amx(&walk, ta_s8_take_reals, to);
+}
+#endif
+
+/* All outputs of an image of stored values. */
+static inline void ta_s8_hybrid_image(const ta_s8_conv2d *conv, const ta_s8_to_reals *to, const int8_t *x)
+{
+#ifdef TA_S8_WALKS
+    if (ta_s8_is_walked(conv)) {
+        ta_s8_hybrid_amx(conv, to, x);
+        return;
+    }
+#endif
+    const int32_t step = ta_s8_resident(conv->depth);
     for (int32_t n = 0; n < conv->outputs; n += step) {
         const int32_t stop = conv->outputs - n < step ? conv->outputs : n + step;
-        ta_s8_hybrid_outputs(layer, conv, of, grids, each, x, out, n, stop);
+        ta_s8_hybrid_outputs(conv, to, x, n, stop);
     }
 }
 
@@ -274,7 +392,8 @@ static inline void ta_s8_hybrid_convolve(const ta_s8_hybrid *layer, const ta_s8_
         const ta_s8_grid grid = ta_s8_grid_of(layer, x, image);
         ta_s8_store(layer, &grid, x, image, stored);
         one.pad = grid.zero;
-        ta_s8_hybrid_image(layer, &one, of, &grid, 0, stored, out);
+        const ta_s8_to_reals to = {layer, of, &grid, 0, out, one.apart};
+        ta_s8_hybrid_image(&one, &to, stored);
         out += (int64_t)one.out_height * one.out_width * one.apart;
     }
 }
@@ -294,7 +413,8 @@ static inline void ta_s8_hybrid_dense(const ta_s8_hybrid *layer, const ta_s8_con
             grids[r] = ta_s8_grid_of(layer, x, inputs);
             ta_s8_store(layer, grids + r, x, inputs, stored + (int64_t)r * inputs);
         }
-        ta_s8_hybrid_image(layer, &some, of, grids, 1, stored, out);
+        const ta_s8_to_reals to = {layer, of, grids, 1, out, some.apart};
+        ta_s8_hybrid_image(&some, &to, stored);
         out += (int64_t)some.height * some.apart;
     }
 }

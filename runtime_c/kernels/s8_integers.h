@@ -12,14 +12,14 @@
 #include "kernels/s8_conv2d.h"
 
 #ifdef TA_KERNELS_X86
-/* 16 outputs of `rows` rows, which are `apart` numbers apart. */
+/* 16 outputs of `rows` rows, whose sums are `from` numbers apart and whose results `apart`. */
 TA_AVX2 static inline void ta_s8_centred_avx2(int32_t zero, const int32_t *total, int32_t rows, const int32_t *sums,
-                                              int32_t *out, int64_t apart)
+                                              int32_t from, int32_t *out, int64_t apart)
 {
     const __m256i each = _mm256_set1_epi32(zero);
     const __m256i low = _mm256_mullo_epi32(each, _mm256_loadu_si256((const __m256i *)total));
     const __m256i high = _mm256_mullo_epi32(each, _mm256_loadu_si256((const __m256i *)(total + 8)));
-    for (int32_t r = 0; r < rows; ++r, sums += TA_S8_OUTPUTS, out += apart) {
+    for (int32_t r = 0; r < rows; ++r, sums += from, out += apart) {
         const __m256i a = _mm256_loadu_si256((const __m256i *)sums);
         const __m256i b = _mm256_loadu_si256((const __m256i *)(sums + 8));
         _mm256_storeu_si256((__m256i *)out, _mm256_sub_epi32(a, low));
@@ -28,21 +28,21 @@ TA_AVX2 static inline void ta_s8_centred_avx2(int32_t zero, const int32_t *total
 }
 #endif
 
-/* `count` sums of `rows` rows less what the zero point adds; results of a row are `apart` numbers behind those of the one
- * before. */
+/* `count` sums of `rows` rows less what the zero point adds; sums of a row are `from` numbers behind those of the one
+ * before, results `apart`. */
 static inline void ta_s8_centred(int32_t zero, const int32_t *total, int32_t rows, int32_t count, const int32_t *sums,
-                                 int32_t *out, int64_t apart)
+                                 int32_t from, int32_t *out, int64_t apart)
 {
 #ifdef TA_KERNELS_X86
     if (count == 16 && TA_HAS_AVX2) {
-        ta_s8_centred_avx2(zero, total, rows, sums, out, apart);
+        ta_s8_centred_avx2(zero, total, rows, sums, from, out, apart);
         return;
     }
 #endif
     for (int32_t i = 0; i < count; ++i) {
         const int32_t taken = zero * total[i];
         for (int32_t r = 0; r < rows; ++r) {
-            out[r * apart + i] = sums[r * TA_S8_OUTPUTS + i] - taken;
+            out[r * apart + i] = sums[r * from + i] - taken;
         }
     }
 }
@@ -56,7 +56,6 @@ static inline void ta_s8_integer_outputs(const ta_s8_conv2d *conv, int32_t zero,
     const int32_t pixels = conv->batch * conv->out_height * conv->out_width;
     static const int32_t zeros[TA_S8_OUTPUTS] = {0};
     ta_s8_pixel pixel = {0, 0, 0};
-    ta_s8_start(conv, panel, w, begin, stop);
     for (int32_t first = 0, rows; first < pixels; first += rows) {
         rows = pixels - first < TA_S8_ROWS ? pixels - first : TA_S8_ROWS;
         const ta_s8_cell *const in_place = ta_s8_in_place(conv, x, pixel, rows);
@@ -64,22 +63,54 @@ static inline void ta_s8_integer_outputs(const ta_s8_conv2d *conv, int32_t zero,
             const int32_t count = stop - n < TA_S8_OUTPUTS ? stop - n : TA_S8_OUTPUTS;
             int32_t *const to = out + (int64_t)first * conv->apart + n;
             ta_s8_sums(conv, in_place, panel, x, pixel, rows, n == begin, w, zeros, n, count, sums);
-            ta_s8_centred(zero, total + n, rows, count, sums, to, conv->apart);
+            ta_s8_centred(zero, total + n, rows, count, sums, TA_S8_OUTPUTS, to, conv->apart);
         }
         for (int32_t r = 0; r < rows; ++r) {
             ta_s8_next(conv, &pixel);
         }
     }
-    ta_s8_leave(panel);
 }
+
+#ifdef TA_S8_WALKS
+/* Where sums become integers. */
+typedef struct {
+    const ta_s8_conv2d *conv;
+    int32_t zero;
+    const int32_t *total;
+    int32_t *out;
+} ta_s8_to_integers;
+
+TA_AMX_PART void ta_s8_take_integers(const void *to, const ta_s8_some *some)
+{
+    const ta_s8_to_integers *const own = (const ta_s8_to_integers *)to;
+    int32_t *const out = own->out + (int64_t)some->first * own->conv->apart + some->n;
+    ta_s8_centred(own->zero, own->total + some->n, some->rows, some->count, some->sums, TA_S8_SUMMED, out,
+                  own->conv->apart);
+}
+
+TA_AMX static inline void ta_s8_integers_amx(const ta_s8_conv2d *conv, int32_t zero, const int8_t *x, const int8_t *w,
+                                             const int32_t *total, int32_t *out)
+{
+    static const int32_t zeros[TA_S8_SUMMED] = {0};
+    const ta_s8_walk walk = {conv, x, w, zeros, 0};
+    const ta_s8_to_integers to = {conv, zero, total, out};
+    ta_s8_walk_amx(&walk, ta_s8_take_integers, &to);
+}
+#endif
 
 /* All sums. */
 static inline void ta_s8_integers(const ta_s8_conv2d *conv, int32_t zero, const int8_t *x, const int8_t *w,
                                   const int32_t *total, int32_t *out)
 {
-    const int32_t step = ta_s8_turn(conv);
+    const int32_t step = ta_s8_resident(conv->depth);
     ta_s8_conv2d padded = *conv;
     padded.pad = zero;
+#ifdef TA_S8_WALKS
+    if (ta_s8_is_walked(conv)) {
+        ta_s8_integers_amx(&padded, zero, x, w, total, out);
+        return;
+    }
+#endif
     for (int32_t n = 0; n < conv->outputs; n += step) {
         const int32_t stop = conv->outputs - n < step ? conv->outputs : n + step;
         ta_s8_integer_outputs(&padded, zero, x, w, total, out, n, stop);

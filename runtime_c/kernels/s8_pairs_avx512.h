@@ -14,22 +14,32 @@ TA_AVX512_PART __m512i ta_s8_both_avx512(__m256i w, __m256i v)
     return _mm512_inserti64x4(_mm512_castsi256_si512(w), v, 1);
 }
 
-/* Four k of 16 outputs, larger by 128: those of two pairs, which are brought together. */
-TA_AVX512_PART __m512i ta_s8_four_avx512(const int8_t *w, const int8_t *v)
+/* Four k of 16 outputs: those of two pairs, which are brought together. */
+TA_AVX512_PART __m512i ta_s8_together_avx512(const int8_t *w, const int8_t *v)
 {
     const __m512i order = _mm512_set_epi16(31, 23, 30, 22, 29, 21, 28, 20, 27, 19, 26, 18, 25, 17, 24, 16, 15, 7, 14, 6,
                                            13, 5, 12, 4, 11, 3, 10, 2, 9, 1, 8, 0);
     const __m512i pairs = ta_s8_both_avx512(_mm256_loadu_si256((const __m256i *)w),
                                             _mm256_loadu_si256((const __m256i *)v));
-    return _mm512_xor_si512(_mm512_permutexvar_epi16(order, pairs), _mm512_set1_epi8(-128));
+    return _mm512_permutexvar_epi16(order, pairs);
 }
 
 /* The last two k of 16 outputs, where the depth is no multiple of four: cells beyond are 0. */
+TA_AVX512_PART __m512i ta_s8_last_together_avx512(const int8_t *w, const int8_t *v)
+{
+    return ta_s8_both_avx512(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)w)),
+                             _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)v)));
+}
+
+/* The same two, larger by 128. */
+TA_AVX512_PART __m512i ta_s8_four_avx512(const int8_t *w, const int8_t *v)
+{
+    return _mm512_xor_si512(ta_s8_together_avx512(w, v), _mm512_set1_epi8(-128));
+}
+
 TA_AVX512_PART __m512i ta_s8_two_avx512(const int8_t *w, const int8_t *v)
 {
-    const __m512i two = ta_s8_both_avx512(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)w)),
-                                          _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)v)));
-    return _mm512_xor_si512(two, _mm512_set1_epi8(-128));
+    return _mm512_xor_si512(ta_s8_last_together_avx512(w, v), _mm512_set1_epi8(-128));
 }
 
 /* 16 sums of a row before its products. */

@@ -36,11 +36,14 @@ from tests.slow import slow_except
 TURNS = Shape(image=(4, 5), channels=(70, 50), kernel=(3, 3), padding=(1, 1, 1, 1))
 """Weights that AMX arranges in two turns, whose windows are no multiple of what a register has."""
 
+HALVES = Shape(image=(4, 5), channels=(120, 20), kernel=(3, 3), padding=(1, 1, 1, 1))
+"""Windows of which AMX has eight in its panel, not 16."""
+
 
 @pytest.fixture(scope="module")
 def cases() -> list[Case]:
     rng = np.random.default_rng(7)
-    shapes = [*CHOSEN, TURNS, *(random_shape(rng) for _ in range(16))]
+    shapes = [*CHOSEN, TURNS, HALVES, *(random_shape(rng) for _ in range(16))]
     return [
         *conv2d_cases(rng, shapes, PAIRS),
         *dense_cases(rng, PAIRS),
