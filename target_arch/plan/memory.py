@@ -32,7 +32,11 @@ class BufferKind(StrEnum):
     """The content of a buffer: a model input or output, another tensor that the model computes, constants,
     bytes that one kernel needs for itself, a state as a run finds it, the value that the run leaves there, or
     constants that were copied there at `init` and stay.
+
+    It is `settled` where its bytes are never free: those of constants, states and residents.
     """
+
+    settled: bool
 
     INPUT = "input"
     OUTPUT = "output"
@@ -43,10 +47,8 @@ class BufferKind(StrEnum):
     NEXT = "next state"
     RESIDENT = "resident"
 
-    @property
-    def settled(self) -> bool:
-        """True where its bytes are never free: those of constants, states and residents."""
-        return self in (BufferKind.CONSTANT, BufferKind.STATE, BufferKind.NEXT, BufferKind.RESIDENT)
+    def __init__(self, text: str) -> None:
+        self.settled = text in ("constant", "state", "next state", "resident")
 
 
 def _kind(text: str) -> BufferKind:

@@ -156,7 +156,7 @@ class _Issuer:
         turn = frame * self._schedule.period
         needed = {other: value for other, value in needed.items() if other != timeline}
         self._wait(_later(needed, self._over(task, self._schedule.issues[task] + turn)))
-        names = list(dict.fromkeys(access.part.of for access in accesses))
+        names = list(dict.fromkeys(access[0].of for access in accesses))
         self._touch(names)
         self._rounds[-1].steps.append(RoundTask(task=task, stage=stage, timeline=timeline))
         if timeline is not None:
@@ -209,12 +209,12 @@ class _Issuer:
     def _accesses(self, task: int, frame: int) -> Iterator[ByteAccess]:
         step = self._problem.steps[task]
         if isinstance(step, Copy):
-            yield ByteAccess(part=step.source.renamed(self._name(step.source.of, frame)), write=False)
-            yield ByteAccess(part=step.target.renamed(self._name(step.target.of, frame)), write=True)
+            yield step.source.renamed(self._name(step.source.of, frame)), False
+            yield step.target.renamed(self._name(step.target.of, frame)), True
             return
         for operand in step.operands:
             part = operand.touched(self._sizes[operand.of])
-            yield ByteAccess(part=part.renamed(self._name(operand.of, frame)), write=operand.access.writes)
+            yield part.renamed(self._name(operand.of, frame)), operand.access.writes
 
     def _name(self, buffer: str, frame: int) -> str:
         return self._shared.get(buffer) or f"{frame} {buffer}"

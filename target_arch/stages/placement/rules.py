@@ -60,15 +60,15 @@ class Rules:
 
     def forbids(self, operator: Operator, instance: Instance) -> bool:
         """True where the operator must not go to the instance."""
-        names = (operator.id, operator.kind, EVERY)
-        return instance.name in self.in_turn or any(
-            name in names and targets(target, instance) for name, target in self.forbid
-        )
+        if instance.name in self.in_turn:
+            return True
+        names = (operator.id, operator.kind, EVERY) if self.forbid else ()
+        return any(name in names and targets(target, instance) for name, target in self.forbid)
 
     def unfit(self, operator: str, instance: Instance) -> str | None:
         """The reason why the operator (by id) did not fit on the instance; None if it was not found so."""
         found = self._given_up.get(operator, ())
-        return next((why for target, why in found if targets(target, instance)), None)
+        return next((why for target, why in found if targets(target, instance)), None) if found else None
 
     def sent_to(self, operator: Operator) -> str | None:
         """The next target of an operator that did not fit elsewhere; None if cost or a rule decides."""
@@ -159,7 +159,7 @@ def place_of(operator: Operator, *others: Operator) -> str:
 
 
 def _wished(wishes: Mapping[str, str], operator: Operator) -> str | None:
-    for name in (operator.id, operator.kind, EVERY):
+    for name in (operator.id, operator.kind, EVERY) if wishes else ():
         if name in wishes:
             return wishes[name]
     return None

@@ -9,13 +9,14 @@ from collections.abc import Sequence
 
 from attrs import field, mutable
 
-from target_arch.plan.kernels import Access, Slice
+from target_arch.plan.kernels import Slice
 from target_arch.plan.memory import BufferKind
-from target_arch.stages.program.hazards import overlap
+from target_arch.stages.program.hazards import ByteAccess, overlap
 from target_arch.stages.program.items import Item, Run
 from target_arch.stages.program.program import Program
 
 _Seen = list[tuple[int, Slice]]
+_FIXED = (BufferKind.CONSTANT, BufferKind.RESIDENT)
 
 
 @mutable
@@ -34,11 +35,11 @@ def dependences(program: Program) -> Sequence[tuple[int, ...]]:
     found: list[tuple[int, ...]] = []
     for number, item in enumerate(program.items):
         before = set[int]()
-        for part, access in _touches(program, item):
+        for part, writes in accesses(program, item):
             slot = program.buffers[part.of]
-            if slot.kind not in (BufferKind.CONSTANT, BufferKind.RESIDENT):
+            if slot.kind not in _FIXED:
                 there = touched.setdefault(slot.replaces or slot.name, _Bytes())
-                _touch(there, number, part, access, before)
+                _touch(there, number, part, before, writes=writes)
             if slot.kind is BufferKind.STATE:
                 readers.setdefault(slot.name, []).append(number)
             elif slot.replaces is not None:
@@ -50,25 +51,22 @@ def dependences(program: Program) -> Sequence[tuple[int, ...]]:
     return found
 
 
-def accesses(program: Program, item: Item) -> list[tuple[Slice, bool]]:
+def accesses(program: Program, item: Item) -> list[ByteAccess]:
     """The bytes an item touches, and whether it writes them."""
-    return [(part, access.writes) for part, access in _touches(program, item)]
-
-
-def _touches(program: Program, item: Item) -> list[tuple[Slice, Access]]:
-    """The bytes an item touches, and whether it reads or writes them."""
     if isinstance(item, Run):
-        return [
-            (operand.touched(program.buffers[operand.of].bytes), operand.access) for operand in item.operands
-        ]
-    return [
-        pair for source, target in item.pieces for pair in ((source, Access.READ), (target, Access.WRITE))
-    ]
+        return touches(program, item)
+    return [pair for source, target in item.pieces for pair in ((source, False), (target, True))]
 
 
-def _touch(known: _Bytes, number: int, part: Slice, access: Access, before: set[int]) -> None:
+def touches(program: Program, run: Run) -> list[ByteAccess]:
+    """The bytes a run touches, and whether it writes them."""
+    buffers = program.buffers
+    return [(each.touched(buffers[each.of].bytes), each.access.writes) for each in run.operands]
+
+
+def _touch(known: _Bytes, number: int, part: Slice, before: set[int], *, writes: bool) -> None:
     before.update([other for other, there in known.writes if overlap(there, part)])
-    if not access.writes:
+    if not writes:
         known.reads.append((number, part))
         return
     before.update([other for other, there in known.reads if overlap(there, part)])

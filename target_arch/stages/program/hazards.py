@@ -7,18 +7,11 @@ timeline keeps their order. A Wait for a value completes every earlier value of 
 
 from collections.abc import Iterable, Mapping
 
-from attrs import frozen
-
 from target_arch.plan.kernels import Slice
 from target_arch.plan.steps import Event
 
-
-@frozen(kw_only=True)
-class ByteAccess:
-    """Bytes of a buffer that a step reads or writes."""
-
-    part: Slice
-    write: bool
+ByteAccess = tuple[Slice, bool]
+"""Bytes of a buffer that a step touches, and whether it writes them."""
 
 
 def overlap(first: Slice, second: Slice) -> bool:
@@ -56,7 +49,7 @@ class InFlight:
         """A step with that event has started."""
         self._issued[event.timeline] = event.value
         for access in accesses:
-            self._touching.setdefault(access.part.of, []).append((event, access))
+            self._touching.setdefault(access[0].of, []).append((event, access))
 
     def complete(self, event: Event) -> None:
         """The event was waited for."""
@@ -73,10 +66,10 @@ class InFlight:
     def hazards(self, accesses: Iterable[ByteAccess]) -> dict[str, int]:
         """The values of each timeline that must be complete before a step with these accesses may start."""
         needed: dict[str, int] = {}
-        for access in accesses:
-            for event, other in self._current(access.part.of):
+        for part, writes in accesses:
+            for event, (other, written) in self._current(part.of):
                 known = event.value <= needed.get(event.timeline, 0)
-                if not known and (access.write or other.write) and overlap(access.part, other.part):
+                if not known and (writes or written) and overlap(part, other):
                     needed[event.timeline] = event.value
         return needed
 

@@ -53,7 +53,7 @@ class TensorHomes:
     """
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, cache_hash=True)
 class End:
     """The memories in which a kernel accepts a tensor, or leaves it, and those of the tiles that are moved
     out of them or into them; none where it touches the tensor in place.
@@ -65,17 +65,17 @@ class End:
 
 @frozen(kw_only=True)
 class Demand:
-    """A partition reads or writes a tensor, which must then be in one of `memories`."""
+    """A partition reads or writes a tensor, which must then be in one of the memories of the `end` of its
+    way.
+    """
 
     tensor: str
     write: bool
-    memories: tuple[str, ...]
-    tiles: tuple[str, ...] = ()
+    end: End
 
     @property
-    def end(self) -> End:
-        """The end of the way of the tensor."""
-        return End(memories=self.memories, tiles=self.tiles)
+    def memories(self) -> tuple[str, ...]:
+        return self.end.memories
 
     @property
     def access(self) -> Access:
@@ -131,11 +131,9 @@ class MemoryDemands:
 
     def __init__(self, work: PartialLowering) -> None:
         self._work = work
-        self._readable: dict[str, tuple[str, ...]] = {}
-        self._results: dict[str, tuple[str, ...]] = {}
-        self._feeding: dict[tuple[str, ...], tuple[str, ...]] = {}
-        self._draining: dict[tuple[str, ...], tuple[str, ...]] = {}
-        self._expected: dict[str, access.MemoryAccess] = {}
+        self._whole: dict[tuple[str, bool], End] = {}
+        self._tiles: dict[tuple[str, bool], End] = {}
+        self._expected: dict[str, tuple[End, End]] = {}
 
     def of(self, partition: Partition, kernel: Kernel | None) -> Iterator[Demand]:
         """Every demand of a partition with this kernel, or without one yet."""
@@ -171,62 +169,53 @@ class MemoryDemands:
     def _touches(
         self, instance: Instance, reads: tuple[str, ...], writes: tuple[str, ...]
     ) -> tuple[Demand, ...]:
-        there = self._access(instance)
+        start, end = self._access(instance)
         return (
-            *(
-                Demand(tensor=name, write=False, memories=there.reads, tiles=there.local)
-                for name in dict.fromkeys(reads)
-            ),
-            *(Demand(tensor=name, write=True, memories=there.writes, tiles=there.local) for name in writes),
+            *(Demand(tensor=name, write=False, end=start) for name in dict.fromkeys(reads)),
+            *(Demand(tensor=name, write=True, end=end) for name in writes),
         )
 
-    def _access(self, instance: Instance) -> access.MemoryAccess:
+    def _access(self, instance: Instance) -> tuple[End, End]:
         """Where a partition without a kernel reads on the instance, and where it leaves results."""
         if instance.name not in self._expected:
             work, whole = self._work, self._work.setting.touches_whole(instance.name)
             there = access.memory_access(work.soc, work.mode, instance, whole=whole)
-            self._expected[instance.name] = there
+            ends = (End(memories=names, tiles=there.local) for names in (there.reads, there.writes))
+            self._expected[instance.name] = (next(ends), next(ends))
         return self._expected[instance.name]
 
-    def readable(self, instance: Instance) -> tuple[str, ...]:
-        """Memories in which the instance reads whole operands, see `reach.readable`."""
-        if instance.name not in self._readable:
-            self._readable[instance.name] = access.readable(self._work.soc, instance)
-        return self._readable[instance.name]
+    def whole(self, instance: Instance, *, write: bool) -> End:
+        """Where the instance reads whole operands, or leaves whole results: see `reach.readable` and
+        `reach.results`.
+        """
+        key = (instance.name, write)
+        if key not in self._whole:
+            soc, mode = self._work.soc, self._work.mode
+            there = access.results(soc, mode, instance) if write else access.readable(soc, instance)
+            self._whole[key] = End(memories=there)
+        return self._whole[key]
 
-    def results(self, instance: Instance) -> tuple[str, ...]:
-        """Memories in which the instance leaves whole results, see `reach.results`."""
-        if instance.name not in self._results:
-            self._results[instance.name] = access.results(self._work.soc, self._work.mode, instance)
-        return self._results[instance.name]
-
-    def feeding(self, tiles: tuple[str, ...]) -> tuple[str, ...]:
-        """Memories from which tiles are moved into one of these, see `reach.feeding`."""
-        if tiles not in self._feeding:
-            self._feeding[tiles] = access.feeding(self._work.soc, self._work.mode, tiles)
-        return self._feeding[tiles]
-
-    def draining(self, tiles: tuple[str, ...]) -> tuple[str, ...]:
-        """Memories into which tiles are moved out of one of these, see `reach.draining`."""
-        if tiles not in self._draining:
-            self._draining[tiles] = access.draining(self._work.soc, self._work.mode, tiles)
-        return self._draining[tiles]
+    def tile(self, memory: str, *, write: bool) -> End:
+        """Where tiles in a memory come from, or go to: see `reach.feeding` and `reach.draining`."""
+        key = (memory, write)
+        if key not in self._tiles:
+            moved = access.draining if write else access.feeding
+            there = moved(self._work.soc, self._work.mode, (memory,))
+            self._tiles[key] = End(memories=there, tiles=(memory,))
+        return self._tiles[key]
 
     def _call(self, instance: Instance, call: Call, local: Mapping[str, str]) -> Iterator[Demand]:
         for operand in call.operands:
             if operand.of not in local:
                 write = operand.access.writes
-                memories = self.results(instance) if write else self.readable(instance)
-                yield Demand(tensor=operand.of, write=write, memories=memories)
+                yield Demand(tensor=operand.of, write=write, end=self.whole(instance, write=write))
 
     def _move(self, move: Move, local: Mapping[str, str]) -> Iterator[Demand]:
         source, target = local.get(move.source.of), local.get(move.target.of)
         if source is None and target is not None:
-            memories = self.feeding((target,))
-            yield Demand(tensor=move.source.of, write=False, memories=memories, tiles=(target,))
+            yield Demand(tensor=move.source.of, write=False, end=self.tile(target, write=False))
         if target is None and source is not None:
-            memories = self.draining((source,))
-            yield Demand(tensor=move.target.of, write=True, memories=memories, tiles=(source,))
+            yield Demand(tensor=move.target.of, write=True, end=self.tile(source, write=True))
 
 
 def _home(candidates: tuple[str, ...], passed_over: int, pinned: str | None) -> str:

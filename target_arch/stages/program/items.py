@@ -1,6 +1,6 @@
 """The parts of a program: transfers and runs, and the buffers they touch, which have no lifetimes yet."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from math import lcm
 
 from attrs import frozen
@@ -18,10 +18,10 @@ class Transfer:
     pieces: tuple[tuple[Slice, Slice], ...]
     partition: str
 
-    def names(self) -> Iterator[str]:
+    def names(self) -> Sequence[str]:
         """The buffers it touches."""
-        yield self.pieces[0][0].of
-        yield self.pieces[0][1].of
+        source, target = self.pieces[0]
+        return source.of, target.of
 
 
 @frozen(kw_only=True)
@@ -39,9 +39,9 @@ class Run:
     reserved: tuple[str, ...] = ()
     copies: bool = False
 
-    def names(self) -> Iterator[str]:
+    def names(self) -> Sequence[str]:
         """The buffers it touches."""
-        return (operand.of for operand in self.operands)
+        return [operand.of for operand in self.operands]
 
 
 Item = Transfer | Run

@@ -19,11 +19,11 @@ class DeadBytes:
 
     def before(self, item: Item, new: Iterable[str]) -> Mapping[str, int]:
         """The values of each timeline to wait for before the new buffers of an item begin."""
-        memories = {self._buffers[name].memory for name in new} & self._drained
-        if isinstance(item, Run):
-            memories |= self._drained.intersection(item.reserved)
+        memories = {self._buffers[name].memory for name in new}
+        if isinstance(item, Run) and item.reserved:
+            memories.update(item.reserved)
         needed: dict[str, int] = {}
-        for memory in memories:
+        for memory in memories & self._drained if memories else ():
             dead = self._dead[memory]
             for partition in [p for p in dead if p is None or p != item.partition or self._strict]:
                 for name in dead.pop(partition):

@@ -76,10 +76,9 @@ class Headroom:
             if number > turn:
                 if memory in self._held:
                     return NotYet(until=number)
-                there = self._needed[memory][turn:number]
-                over = np.flatnonzero(there + size > self._capacity[memory])
-                if over.size:
-                    return NotYet(until=turn + int(over[-1]) + 1)
+                there, most = self._needed[memory][turn:number], self._capacity[memory] - size
+                if there.max() > most:
+                    return NotYet(until=turn + int(np.flatnonzero(there > most)[-1]) + 1)
             time = self._free_at(memory, size, now)
             if time > now:
                 return NotYet(until=turn, time=time)

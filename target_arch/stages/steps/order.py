@@ -19,6 +19,7 @@ from target_arch.plan.memory import Buffer, BufferKind
 from target_arch.plan.steps import Copy, Dispatch, Event, Fill, Load, Step, StepOrder, Wait
 from target_arch.soc.model import SoC
 from target_arch.soc.numbering import timelines
+from target_arch.stages.program.dependences import touches
 from target_arch.stages.program.hazards import ByteAccess, InFlight
 from target_arch.stages.program.homes import TensorHomes
 from target_arch.stages.program.in_place import has_room
@@ -85,15 +86,16 @@ class _Orderer:
         self._free = FreeBytes(work.soc, program, self._flight, self._clock) if crowded else None
 
     def order(self) -> StepOrder:
+        uses, begun = self._program.liveness.uses, self._first
         self._steps += (*_loads(self._soc, self._program, self._started), *_fills(self._program))
         for number, item in enumerate(self._program.items):
             names = tuple(dict.fromkeys(item.names()))
-            self._begin(number, item, [name for name in names if name not in self._first])
+            self._begin(number, item, [name for name in names if name not in begun])
             if isinstance(item, Transfer):
                 self._copy(item, names)
             else:
                 self._dispatch(item, names)
-            self._end(name for name in names if self._program.liveness.uses[name][1] == number)
+            self._end([name for name in names if uses[name][1] == number])
         self._wait(self._flight.everything())
         return StepOrder(
             steps=tuple(self._steps),
@@ -107,29 +109,27 @@ class _Orderer:
 
     def _begin(self, number: int, item: Item, new: list[str]) -> None:
         """Wait until the new buffers of an item may begin."""
-        for name in (*self._dead.reused(number, item, new), *self._replaced(new)) if new else ():
-            self._wait(self._flight.touching(name))
-        self._wait(self._dead.before(item, new))
+        if new:
+            replaced = [self._replaced[name] for name in new if name in self._replaced]
+            for name in (*self._dead.reused(number, item, new), *replaced):
+                self._wait(self._flight.touching(name))
+        dead = self._dead.before(item, new)
+        if dead:
+            self._wait(dead)
         if self._free is not None and new:
             self._free.begin(number, item, new, self._wait)
 
-    def _replaced(self, new: Iterable[str]) -> Iterator[str]:
-        """The states whose next values are new, and have their bytes."""
-        slots = (self._program.buffers[name] for name in new)
-        return (slot.replaces for slot in slots if slot.replaces is not None)
-
-    def _end(self, names: Iterable[str]) -> None:
+    def _end(self, names: list[str]) -> None:
         """Note that no later item names these buffers."""
-        last = list(names)
-        self._dead.end(last)
+        self._dead.end(names)
         if self._free is not None:
-            self._free.end(last)
+            self._free.end(names)
 
     def _copy(self, transfer: Transfer, names: tuple[str, ...]) -> None:
         path = transfer.path
         timeline: str | None = None
         for source, target in transfer.pieces:
-            accesses = (ByteAccess(part=source, write=False), ByteAccess(part=target, write=True))
+            accesses = ((source, False), (target, True))
             needed = self._flight.hazards(accesses)
             if timeline is None and path.is_async:
                 timeline = self._channel(path.engine, needed)
@@ -139,12 +139,7 @@ class _Orderer:
             self._issue(step, event, accesses, self._times.transfer(path, source.bytes))
 
     def _dispatch(self, run: Run, names: tuple[str, ...]) -> None:
-        accesses = tuple(
-            ByteAccess(
-                part=operand.touched(self._program.buffers[operand.of].bytes), write=operand.access.writes
-            )
-            for operand in run.operands
-        )
+        accesses = touches(self._program, run)
         synchronous = run.instance in self._hosts or run.reserved
         event = self._start(None if synchronous else run.instance, self._flight.hazards(accesses))
         step = Dispatch(
@@ -172,8 +167,9 @@ class _Orderer:
 
     def _start(self, timeline: str | None, needed: Mapping[str, int]) -> Event | None:
         """Wait for the steps that this one must not overtake. Returns the event it will have."""
-        if needed:
-            self._wait({other: value for other, value in needed.items() if other != timeline})
+        others = {other: value for other, value in needed.items() if other != timeline} if needed else None
+        if others:
+            self._wait(others)
         return None if timeline is None else self._flight.next_event(timeline)
 
     def _touch(self, names: tuple[str, ...], event: Event | None) -> None:
@@ -185,14 +181,14 @@ class _Orderer:
         if event is not None:
             self._open.setdefault(event.timeline, deque()).append((event.value, names))
 
-    def _issue(self, step: Step, event: Event | None, accesses: tuple[ByteAccess, ...], takes: int) -> None:
+    def _issue(self, step: Step, event: Event | None, accesses: Iterable[ByteAccess], takes: int) -> None:
         self._clock.issue(event, takes)
         self._steps.append(step)
         if event is not None:
             self._flight.issue(event, accesses)
 
     def _wait(self, needed: Mapping[str, int]) -> None:
-        for timeline in sorted(needed, key=self._ranks.__getitem__) if needed else ():
+        for timeline in sorted(needed, key=self._ranks.__getitem__):
             event = Event(timeline=timeline, value=needed[timeline])
             number = self._wait_step(event)
             flying = self._open.get(timeline, deque())
@@ -256,6 +252,12 @@ class _Orderer:
             replaces=slot.replaces,
             caller=slot.caller,
         )
+
+    @cached_property
+    def _replaced(self) -> dict[str, str]:
+        """By next value of a state the state, whose bytes it has."""
+        slots = self._program.buffers.values()
+        return {slot.name: slot.replaces for slot in slots if slot.replaces is not None}
 
     @cached_property
     def _initial(self) -> frozenset[str | None]:

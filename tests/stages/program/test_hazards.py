@@ -54,7 +54,7 @@ def test_overlap_is_never_missed_and_exact_for_equal_strides(first: Slice, secon
 
 
 def whole(name: str, write: bool) -> ByteAccess:
-    return ByteAccess(part=Slice(of=name, offset=0, row_bytes=8), write=write)
+    return Slice(of=name, offset=0, row_bytes=8), write
 
 
 def event(timeline: str, value: int) -> Event:
@@ -119,7 +119,7 @@ def test_all_that_is_in_flight_on_a_buffer_counts() -> None:
     flight.issue(event("dma", 2), [whole("b", True)])
     assert flight.touching("b") == flight.hazards([whole("b", False)]) | {"npu": 1}
     assert flight.hazards([whole("b", True)]) == {"dma": 2, "npu": 1}
-    behind = ByteAccess(part=Slice(of="b", offset=8, row_bytes=8), write=True)
+    behind = Slice(of="b", offset=8, row_bytes=8), True
     assert flight.hazards([behind]) == {}
     flight.complete(event("dma", 1))
     assert flight.touching("b") == {"npu": 1, "dma": 2}

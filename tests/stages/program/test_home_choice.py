@@ -141,7 +141,9 @@ def work(kernels: Mapping[str, Kernel], chains: tuple[str, ...] = ()) -> Partial
 
 
 def demands(found: Iterable[Demand]) -> list[tuple[str, str, str, str]]:
-    return [(each.tensor, each.access.value, ",".join(each.memories), ",".join(each.tiles)) for each in found]
+    return [
+        (each.tensor, each.access.value, ",".join(each.memories), ",".join(each.end.tiles)) for each in found
+    ]
 
 
 def test_what_a_kernel_asks_for() -> None:

@@ -101,7 +101,7 @@ class Foreseen:
     def conforms(self, partition: Partition, kernel: Kernel) -> bool:
         """True if the kernel finds all its tensors in the memories that the stand-in assumed."""
         places, buffers = self._places[partition.id], self._program.buffers
-        for demand in dict.fromkeys(self.demands.of(partition, kernel)):
+        for demand in self.demands.of(partition, kernel):
             memory = buffers[places[demand.tensor]].memory if demand.tensor in places else None
             if memory is None and not demand.write:
                 passing = (m for m in demand.memories if (demand.tensor, m) in self.homes.streamed)

@@ -129,7 +129,11 @@ class Packing:
 
     def named(self, offsets: Sequence[int], found_by: str) -> Offsets:
         """Offsets by name."""
-        return Offsets(zip((buffer.name for buffer in self.buffers), offsets, strict=True), found_by)
+        return Offsets(zip(self._names, offsets, strict=True), found_by)
+
+    @cached_property
+    def _names(self) -> list[str]:
+        return [buffer.name for buffer in self.buffers]
 
     @cached_property
     def _ties(self) -> list[tuple[int, int, str]]:
@@ -146,9 +150,10 @@ class Packing:
 
     def _conflicts(self) -> list[list[int]]:
         found: list[list[int]] = [[] for _ in self.buffers]
-        active: list[int] = []
-        for number in sorted(range(len(self.buffers)), key=lambda number: self.buffers[number].first):
-            active = [other for other in active if self.buffers[other].last >= self.buffers[number].first]
+        firsts, lasts, active = self._first.tolist(), self._last.tolist(), list[int]()
+        for number in sorted(range(len(self.buffers)), key=firsts.__getitem__):
+            first = firsts[number]
+            active = [other for other in active if lasts[other] >= first]
             for other in active:
                 found[number].append(other)
                 found[other].append(number)

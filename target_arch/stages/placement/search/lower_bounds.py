@@ -115,8 +115,10 @@ class _Copies:
         for column, copy in zip(delays, copies, strict=True):
             best = NEVER, NEVER
             for group, end, start in makers:
-                come = max(end + column[group], start + copy), start
-                best = min(best, come)
+                come, late = end + column[group], start + copy
+                come = come if come > late else late
+                if come < best[0] or (come == best[0] and start < best[1]):
+                    best = come, start
             found.append(best)
         return found
 

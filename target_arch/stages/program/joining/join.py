@@ -116,6 +116,11 @@ class _KernelActions:
     instance: Instance
     local: _LocalBuffers
 
+    @property
+    def _reads(self) -> tuple[str, ...]:
+        """The memories in which the instance reads whole operands."""
+        return self.demands.whole(self.instance, write=False).memories
+
     def add(self, partition: Partition, kernel: Kernel) -> None:
         """Append all actions of the kernel."""
         for action in kernel.actions:
@@ -145,7 +150,7 @@ class _KernelActions:
         if operand.of in self.local.names:
             return operand.renamed(self.local.names[operand.of])
         if operand.access.reads:
-            name = self.places.readable(operand.of, self.demands.readable(self.instance), self.site)
+            name = self.places.readable(operand.of, self._reads, self.site)
         if operand.access.writes:
             name = self.places.written(operand.of, self.site)
         return operand.renamed(name)
@@ -178,7 +183,7 @@ class _KernelActions:
         one; returns the buffer in which the tensor is.
         """
         places, tensor = self.places, part.of
-        memories = self.demands.feeding((places.slots[target.of].memory,))
+        memories = self.demands.tile(places.slots[target.of].memory, write=False).memories
         streamed = places.streamed(tensor, memories, self.site)
         if streamed is not None:
             source, through = streamed
@@ -214,6 +219,8 @@ class _KernelActions:
 
 def _overwriting(call: Call, operands: list[Operand]) -> tuple[Operand, ...]:
     """The operands with buffers of the program in place of the operands they may overwrite."""
+    if not any(operand.over for operand in operands):
+        return tuple(operands)
     buffers = {
         old.of: new.of
         for old, new in zip(call.operands, operands, strict=True)

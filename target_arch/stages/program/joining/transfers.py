@@ -1,6 +1,7 @@
 """The transfer that carries one slice to another, over the fastest declared path that can."""
 
 from collections.abc import Mapping
+from functools import partial
 
 from attrs import define, field, frozen
 
@@ -10,6 +11,9 @@ from target_arch.soc.model import CopyPath
 from target_arch.stages.errors import StepError, failure
 from target_arch.stages.paths.routes import Routes, pieces
 from target_arch.stages.program.items import Slot, Transfer
+
+Pieces = tuple[tuple[Slice, Slice], ...]
+"""The parts that a path carries one by one, each with its place there."""
 
 
 @frozen(kw_only=True)
@@ -52,11 +56,13 @@ class Transfers:
         ]
         if not able:
             raise self._no_path(source, target, site)
-        path, cut = min(
-            able,
-            key=lambda way: (self.routes.seconds(way[0], source.bytes, len(way[1])), not way[0].is_async),
-        )
+        path, cut = able[0] if len(able) == 1 else min(able, key=partial(self._price, source.bytes))
         return Transfer(path=path, pieces=cut, partition=site.partition)
+
+    def _price(self, bytes: int, way: tuple[CopyPath, Pieces]) -> tuple[float, bool]:
+        """The seconds of so many bytes in these pieces; asynchronous paths first among equals."""
+        path, cut = way
+        return self.routes.seconds(path, bytes, len(cut)), not path.is_async
 
     def _direct(self, source: Slice, target: Slice) -> tuple[CopyPath, ...]:
         return self.routes.direct(self.slots[source.of].memory, self.slots[target.of].memory)

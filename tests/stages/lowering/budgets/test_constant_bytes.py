@@ -8,7 +8,7 @@ from attrs import evolve, frozen
 from target_arch.plan.kernels import Kernel
 from target_arch.plan.partitions import Partition
 from target_arch.stages.lowering.budgets.constant_bytes import ConstantUse
-from target_arch.stages.program.homes import Demand, MemoryDemands, TensorHomes
+from target_arch.stages.program.homes import Demand, End, MemoryDemands, TensorHomes
 from target_arch.stages.program.partial import PartialLowering
 from tests.stages import chips
 
@@ -33,9 +33,9 @@ class Stated:
         (operator,) = partition.operators
         own = dict.fromkeys(operator.constants, EVERYWHERE)
         found = own if kernel is None else self.by_kernel[kernel.instance]
-        yield Demand(tensor=operator.inputs[0], write=False, memories=EVERYWHERE)
+        yield Demand(tensor=operator.inputs[0], write=False, end=End(memories=EVERYWHERE))
         for name, memories in found.items():
-            yield Demand(tensor=name, write=False, memories=memories)
+            yield Demand(tensor=name, write=False, end=End(memories=memories))
 
 
 def use(homes: Mapping[str, str], **by_kernel: Mapping[str, tuple[str, ...]]) -> ConstantUse:

@@ -12,7 +12,7 @@ from target_arch.plan.partitions import Partition
 from target_arch.soc.model import CopyPath
 from target_arch.stages.lowering.budgets.foreseen import Foreseen
 from target_arch.stages.placement.rules import Rules
-from target_arch.stages.program.homes import NOWHERE, Demand, MemoryDemands, OnTheWay
+from target_arch.stages.program.homes import NOWHERE, Demand, End, MemoryDemands, OnTheWay
 from target_arch.stages.program.items import Slot
 from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.steps.fit import foreseen
@@ -40,20 +40,20 @@ def seen(**kernels: Kernel) -> Foreseen:
 
 
 CONFORMING = {
-    "a tensor where it is": (Demand(tensor="a", write=False, memories=("ddr", "sram")), True),
-    "a result where it goes": (Demand(tensor="a", write=True, memories=("sram",)), True),
-    "a tensor elsewhere": (Demand(tensor="a", write=False, memories=("ddr",)), False),
-    "a constant where the first may be": (Demand(tensor="k", write=False, memories=("sram",)), True),
-    "a constant where another may be": (Demand(tensor="k", write=False, memories=("ddr",)), True),
-    "a constant where none may be": (Demand(tensor="k", write=False, memories=("tcm",)), False),
-    "a result that nobody knows": (Demand(tensor="k", write=True, memories=("ddr",)), False),
+    "a tensor where it is": (Demand(tensor="a", write=False, end=End(memories=("ddr", "sram"))), True),
+    "a result where it goes": (Demand(tensor="a", write=True, end=End(memories=("sram",))), True),
+    "a tensor elsewhere": (Demand(tensor="a", write=False, end=End(memories=("ddr",))), False),
+    "a constant where the first may be": (Demand(tensor="k", write=False, end=End(memories=("sram",))), True),
+    "a constant where another may be": (Demand(tensor="k", write=False, end=End(memories=("ddr",))), True),
+    "a constant where none may be": (Demand(tensor="k", write=False, end=End(memories=("tcm",))), False),
+    "a result that nobody knows": (Demand(tensor="k", write=True, end=End(memories=("ddr",))), False),
 }
 
 
 @pytest.mark.parametrize("name", CONFORMING)
 def test_a_kernel_conforms_where_its_tensors_are_as_assumed(name: str) -> None:
     demand, expected = CONFORMING[name]
-    others = Demand(tensor="x", write=False, memories=("sram",))
+    others = Demand(tensor="x", write=False, end=End(memories=("sram",)))
     stated = evolve(seen(), demands=cast(MemoryDemands, Stated(others, demand)))
     assert stated.conforms(PARTITION, Kernel(partition=PARTITION.id, instance="host")) == expected
 

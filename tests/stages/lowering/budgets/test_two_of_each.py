@@ -13,7 +13,7 @@ from target_arch.stages.lowering.budgets.constant_bytes import ConstantUse
 from target_arch.stages.lowering.budgets.foreseen import Foreseen
 from target_arch.stages.lowering.budgets.ledger import Ledger, Overdrawn
 from target_arch.stages.memory.pool_ledger import PoolLedger
-from target_arch.stages.program.homes import Demand, MemoryDemands, TensorHomes
+from target_arch.stages.program.homes import Demand, End, MemoryDemands, TensorHomes
 from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.steps.fit import foreseen
 from tests.stages import chips
@@ -68,7 +68,7 @@ class Read:
     def of(self, partition: Partition, kernel: Kernel | None) -> Iterator[Demand]:
         own = [name for operator in partition.operators for name in operator.constants]
         for name in own if kernel is None else self.by_kernel[kernel.instance]:
-            yield Demand(tensor=name, write=False, memories=("ddr", "sram"))
+            yield Demand(tensor=name, write=False, end=End(memories=("ddr", "sram")))
 
 
 def reader(*constants: str) -> Partition:
@@ -288,7 +288,7 @@ def test_results_share_places_in_both_memories() -> None:
 
 def test_a_constant_on_its_way_may_pass_through_the_second_memory() -> None:
     ledger, (a,) = opened(ADDED, chips.ALONE)
-    demand = Demand(tensor="k", write=False, memories=("tcm", "ddr"))
+    demand = Demand(tensor="k", write=False, end=End(memories=("tcm", "ddr")))
 
     class Stated:
         def of(self, *_: object) -> Iterator[Demand]:
