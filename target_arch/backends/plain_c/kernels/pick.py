@@ -64,7 +64,7 @@ class Driver(StrEnum):
     REAL_EXTREME = "f32_extremes"
     MATMUL = "s8_matmul"
     CONVERSION = "s8_convert"
-    TRANSPOSE = "transpose"
+    TRANSPOSE = "transposes"
     MUL = "s8_mul"
     SUM = "s8_add"
     REAL_SUM = "f32_conv2d before it"
@@ -82,7 +82,7 @@ _REAL_SUMS = {
 _DEPTHWISE_AS_DEFINED = (InstructionSet.ARMV7E_M, InstructionSet.ARMV8_1_M, InstructionSet.AARCH64)
 
 _X86_FORMS = (InstructionSet.GENERIC, InstructionSet.X86_64)
-"""Others have no form of `s8_matmul.h`, `f32_norms.h`, `f32_pool.h`, `f32_extremes.h`, `transpose.h` and
+"""Others have no form of `s8_matmul.h`, `f32_norms.h`, `f32_pool.h`, `f32_extremes.h`, `transposes.h` and
 `s8_convert.h` but the portable one, which is no shorter than the definition.
 """
 

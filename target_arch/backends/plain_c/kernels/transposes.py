@@ -1,4 +1,4 @@
-"""transpose of float32 and of 8-bit values as calls of `transpose.h`, where it turns rows into columns."""
+"""transpose of float32 and of 8-bit values as calls of `transposes.h`, where it turns rows into columns."""
 
 from collections.abc import Sequence
 from math import prod
@@ -8,7 +8,7 @@ from target_arch.backends.plain_c.kernels.weighted import STORED, as_int8
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.kinds import OperatorKind
 
-_HEADER = "kernels/transpose.h"
+_HEADER = "kernels/transposes.h"
 _BLOCK = 8
 """Rows and columns of a block that is turned in registers."""
 

@@ -3,8 +3,8 @@
  * Forms: portable, SSE2, which turns blocks of eight rows and eight columns in registers. Blocks follow each other along
  * the shorter side, so that a cache holds what is read and written for them until the next ones.
  */
-#ifndef TA_KERNELS_TRANSPOSE_H
-#define TA_KERNELS_TRANSPOSE_H
+#ifndef TA_KERNELS_TRANSPOSES_H
+#define TA_KERNELS_TRANSPOSES_H
 
 #include <stdint.h>
 
