@@ -35,20 +35,20 @@ TA_AMX_PART void ta_s8_configure_amx(int32_t rows)
     TA_S8_IN_ORDER_AMX;
 }
 
-/* Lines of 16 outputs. */
+/* Lines of 16 outputs, each of 64 bytes: four products of every output. */
 TA_AMX_PART void ta_s8_arrange_amx(int8_t *lines, const int8_t *w, const int8_t *v, int32_t depth)
 {
-    const int32_t whole = 64 * ta_s8_sixty_fours(depth);
-    int32_t k = 0;
-    for (; k + 4 <= depth; k += 4) {
-        _mm512_storeu_si512(lines + 16 * k, ta_s8_together_avx512(w + 8 * k, v + 8 * k));
+    const int32_t fours = depth / 4, whole = 16 * ta_s8_sixty_fours(depth);
+    int32_t line = 0;
+    for (; line < fours; ++line) {
+        _mm512_storeu_si512(lines + 64 * line, ta_s8_together_avx512(w + 32 * line, v + 32 * line));
     }
-    if (k < depth) {
-        _mm512_storeu_si512(lines + 16 * k, ta_s8_last_together_avx512(w + 8 * k, v + 8 * k));
-        k += 4;
+    if (4 * line < depth) {
+        _mm512_storeu_si512(lines + 64 * line, ta_s8_last_together_avx512(w + 32 * line, v + 32 * line));
+        ++line;
     }
-    for (; k < whole; k += 4) {
-        _mm512_storeu_si512(lines + 16 * k, _mm512_setzero_si512());
+    for (; line < whole; ++line) {
+        _mm512_storeu_si512(lines + 64 * line, _mm512_setzero_si512());
     }
 }
 
