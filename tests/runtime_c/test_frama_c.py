@@ -130,7 +130,7 @@ def test_a_kernel_has_no_alarm_and_one_of_a_row_too_many_has(
         ("QUANTIZE", "float32", "value < 127.0f ? value : 127.0f", "value < 128.0f ? value : 128.0f"),
         ("QUANTIZE", "float32", "(value_2 == value_2 && value_2 > -128.0f ? value_2 : -128.0f)", "value_2"),
         ("SVDF", HYBRID, "value_2 == value_2 && value_2 >= -2147483648.0f", "value_2 >= -2147483648.0f"),
-        ("L2_NORMALIZATION", "int8", ">> (pairs * 2 + 1)", ">> pairs"),
+        pytest.param("L2_NORMALIZATION", "int8", ">> (pairs * 2 + 1)", ">> pairs", marks=pytest.mark.long),
         ("LOGISTIC", "int16", "(255 <= (size >> 9)) ?", "(256 <= (size >> 9)) ?"),
         (
             "UNIDIRECTIONAL_SEQUENCE_LSTM",
