@@ -13,6 +13,7 @@ from target_arch.run import build, reference_for, run_on_machine, verify, write_
 from target_arch.run.executables.stack_depth import depth, read_calls
 from target_arch.soc import read_soc
 from tests.generated_pages import check_page, table
+from tests.slow import slow_except
 from tests.systems import COMPILER, EMULATOR
 
 PAGE = Path(__file__).parents[2] / "docs" / "cortex-m.md"
@@ -100,7 +101,7 @@ def generated_stack(bundle: Path) -> int:
     return max(depth((calls,), name).bytes for name in calls.frames)
 
 
-@pytest.mark.parametrize("name", SHARED_MODELS)
+@pytest.mark.parametrize("name", slow_except(["kws_int8"], SHARED_MODELS))
 @pytest.mark.parametrize("soc", SOCS)
 def test_model(shared: Path, tmp_path: Path, rows: list[tuple[str, ...]], name: str, soc: str) -> None:
     model, folder = shared / "models" / f"{name}.tflite", tmp_path / name

@@ -75,6 +75,7 @@ def test_states_go_from_frame_to_frame(tmp_path: Path) -> None:
     check_bits(folder, (), ("--lazy",), ("--jitter", "5"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "soc"), [("kws_int8", "zynq_edge"), ("kws_int8", "orin_like"), ("ad01_int8", "vta_edge")]
 )

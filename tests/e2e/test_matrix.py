@@ -3,6 +3,7 @@
 The page of what works is a table of that: `pytest --update-golden tests/e2e/test_matrix.py` writes it.
 """
 
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ from target_arch.soc import shipped_socs
 from tests.e2e.conftest import DIGITS, Compile
 
 SHARED_MODELS = ("kws_int8", "vww_96_int8", "ic_resnet_int8", "ad01_int8", "ic_resnet_fp32")
+QUICK = ("quad_conv", "mcu_m7")
+"""The SoCs on which a newcomer's run tries each model; on the others it tries `kws_int8`."""
 FRAMES = 50
 
 WITH_VECTORS = "zynq_edge"
@@ -43,8 +46,13 @@ repository (`examples/digits`), the others are the reference models of MLPerf Ti
 """
 
 
-@pytest.mark.parametrize("soc", shipped_socs())
-@pytest.mark.parametrize("name", SHARED_MODELS)
+@pytest.mark.parametrize(
+    ("name", "soc"),
+    [
+        pytest.param(name, soc, marks=() if soc in QUICK or name == "kws_int8" else pytest.mark.slow)
+        for name, soc in product(SHARED_MODELS, shipped_socs())
+    ],
+)
 def test_shared_model(
     compiled: Compile, shared: Path, name: str, soc: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -74,6 +82,7 @@ def test_peak_of_host_only_plan_is_the_bound(compiled: Compile, shared: Path, na
     assert peaks.keys() <= {*compilation.plan.proven}
 
 
+@pytest.mark.slow
 def test_all_four_kinds_of_zynq_edge_work(compiled: Compile, shared: Path) -> None:
     at_work = {
         partition.instance
@@ -116,6 +125,7 @@ def cell(compiled: Compile, model: Path, soc: str, rules: list[str]) -> str:
     return f"{within if found.passed else '**wrong**'}<br>{where}"
 
 
+@pytest.mark.slow
 def test_the_table_of_what_works(compiled: Compile, shared: Path, pytestconfig: pytest.Config) -> None:
     models = [DIGITS, *(shared / "models" / f"{name}.tflite" for name in sorted(SHARED_MODELS))]
     socs = shipped_socs()

@@ -13,6 +13,7 @@ SAMPLE = ("bitshift", "cumsum", "dropout", "gathernd", "isinf", "mod", "scattern
 """Files of `onnx.backend.test.case.node` that are quickly made; in four of them TVM's frontend is wrong."""
 
 
+@pytest.mark.slow
 def test_a_sample(tmp_path: Path, needs_tool: Callable[[str], str]) -> None:
     pytest.importorskip("onnx", reason="needs onnx")
     needs_tool("gcc")

@@ -72,6 +72,7 @@ def test_no_plan_takes_less_than_its_steps_are_said_to_need(name: str, room: int
     assert max(taken) <= plan.peaks[arena] <= room
 
 
+@pytest.mark.slow
 def test_what_is_computed_twice_takes_time(shared: Path) -> None:
     """The board counts 34.88 % more instructions in so few bytes, see `docs/memory.md`."""
     model = shared / "models" / "ic_resnet_int8.tflite"

@@ -93,7 +93,7 @@ def test_a_model_without_constants_has_no_files(tmp_path: Path) -> None:
     np.testing.assert_array_equal(outputs["y"], [[0, 0, 1, 2]])
 
 
-@pytest.mark.parametrize("form", ["section", "file"])
+@pytest.mark.parametrize("form", slow_except(["file"], ["section", "file"]))
 def test_models_together_have_files_of_their_own(form: str, tmp_path: Path) -> None:
     models = [(DIGITS, {"name": name, "constants": form}) for name in ("one", "two")]
     bundle = compile_models(models, "mcu_m7", name="both").write(tmp_path / "bundle")  # type: ignore[arg-type]
@@ -109,7 +109,7 @@ def test_memory_of_the_caller(form: str, bundles: dict[str, Bundle], tmp_path: P
     np.testing.assert_array_equal(lent.run([IMAGE])["logits"], bundles["text"].run([IMAGE])["logits"])
 
 
-@pytest.mark.parametrize("form", ["section", "file"])
+@pytest.mark.parametrize("form", slow_except(["file"], ["section", "file"]))
 def test_on_a_board(form: str, needs_tool: Tool, tmp_path: Path) -> None:
     for tool in ("arm-none-eabi-gcc", "qemu-system-arm"):
         needs_tool(tool)
@@ -132,7 +132,8 @@ def test_a_program_that_reaches_into_the_partition(tmp_path: Path) -> None:
     assert b"0x100000" in compile(DIGITS, "mcu_m7", constants="section").files["mcu_m7.ld"]
 
 
-@pytest.mark.parametrize("build", slow_except(["make"], ["make", "cmake"]))
+@pytest.mark.slow
+@pytest.mark.parametrize("build", ["make", "cmake"])
 @pytest.mark.parametrize("form", ["section", "file"])
 def test_other_builds(build: str, form: str, bundles: dict[str, Bundle], needs_tool: Tool) -> None:
     folder = bundles[form].directory

@@ -17,6 +17,7 @@ def tools(needs_tool: Callable[[str], str]) -> None:
         needs_tool(name)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("tools")
 def test_the_page_has_the_table(pytestconfig: pytest.Config) -> None:
     found, page = markdown(), PAGE.read_text()

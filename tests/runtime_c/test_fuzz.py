@@ -14,6 +14,7 @@ INPUTS = {"port": 300, "tables": 1500}
 """Random bytes are no image, so `elf` needs libFuzzer and its corpus."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(INPUTS))
 def test_no_input_crashes(needs_tool: Callable[[str], str], tmp_path: Path, name: str) -> None:
     needs_tool("clang")

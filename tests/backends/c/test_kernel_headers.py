@@ -64,7 +64,7 @@ def cases() -> list[Case]:
     ]
 
 
-@pytest.mark.parametrize("form", slow_except(["portable"], NATIVE, by_hand=["sse2"]))
+@pytest.mark.parametrize("form", slow_except([], NATIVE, by_hand=["sse2"]))
 def test_products_are_those_of_plain_integers(
     form: str, cases: list[Case], tmp_path: Path, needs_tool: Callable[[str], str]
 ) -> None:

@@ -160,7 +160,7 @@ def test_a_death_at_any_point(
 
 
 @pytest.mark.parametrize("theirs", [{}, BESIDE])
-@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("after", slow_except([True], [False, True]))
 def test_an_interrupt_leaves_nothing_beside(
     bundles: Bundles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, theirs: dict[str, bytes], after: bool
 ) -> None:

@@ -93,6 +93,7 @@ def test_every_algorithm_yields_valid_plans(rows: tuple[Buffer, ...], algorithm:
     assert plan == allocate(rows, {"m": 10**6}, algorithm)
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(st.lists(buffers(), min_size=1, max_size=3))
 def test_kept_plans_are_those_that_are_made_anew(several: list[tuple[Buffer, ...]]) -> None:

@@ -10,6 +10,7 @@ from target_arch.backend.planner import Effort
 from target_arch.plan.memory import Buffer
 from target_arch.stages.memory.packing import ALGORITHMS, cores, least, peak
 from target_arch.stages.memory.packing.search import greedy, search
+from tests.slow import slow_except
 from tests.stages.memory.packing.instances import CAPACITY, buffer, buffers, is_valid, optimum, shared
 
 
@@ -39,7 +40,7 @@ def test_nothing_to_place() -> None:
     assert all(ALGORITHMS[name]([]) == {} for name in ("best", "greedy", "search", "cp-sat"))
 
 
-@pytest.mark.parametrize("name", ["B", "F", "J", "K"])
+@pytest.mark.parametrize("name", slow_except(["J"], ["B", "F", "J", "K"]))
 def test_instances_of_the_minimalloc_paper(name: str) -> None:
     """Those that need few nodes; all of them are in `benchmarks/memory_plans.py`."""
     rows = shared(name)
