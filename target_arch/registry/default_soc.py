@@ -22,7 +22,7 @@ from target_arch.soc.model import (
     TargetArch,
 )
 from target_arch.soc.rounding import round_up
-from target_arch.soc.words import CacheDuty, DLDeviceType, OperandRule
+from target_arch.soc.words import CacheDuty, DLDeviceType, InstructionSet, OperandRule
 
 HOST_DEVICE = DLDeviceType.CPU
 
@@ -42,13 +42,14 @@ class WantedArch:
     """One target_arch to build: its kind, and settings that replace its defaults.
 
     `sizes` are bytes by name of a memory of `default`; `clock` is in hertz. A host may have several `cores`,
-    one of which is the host.
+    one of which is the host; kernels are laid out for its `isa`.
     """
 
     name: str
     backend: str
     default: DefaultArch
     clock: float | None = None
+    isa: InstructionSet = InstructionSet.GENERIC
     cores: int = 1
     sizes: Mapping[str, int] = field(factory=dict)
     options: Mapping[str, Option] = field(factory=dict)
@@ -165,6 +166,7 @@ def _arch(wanted: WantedArch, host: str, shared: tuple[str, ...], number: int) -
         device=DLDevice(type=default.device, id=number),
         host=is_host,
         clock=default.clock if wanted.clock is None else wanted.clock,
+        isa=wanted.isa,
         memory=own or shared,
         buffers={buffer: f"{wanted.name}_{name}" for buffer, name in default.buffers.items()},
         operands=default.operands,

@@ -16,7 +16,8 @@ from target_arch.registry import Backends, PlugIns
 from target_arch.registry.default_soc import HOST_DEVICE, WantedArch, default_soc
 from target_arch.soc import SoC, TargetArch, check_soc
 from target_arch.soc.faults import Fault
-from target_arch.soc.schema.kinds import CLOCK, IDENTIFIER, SIZE_IN_BYTES, Kind
+from target_arch.soc.schema.kinds import CLOCK, IDENTIFIER, SIZE_IN_BYTES, Kind, OneOf
+from target_arch.soc.words import InstructionSet
 
 Value = int | float | str | bool
 Given = tuple[str, str, str]
@@ -28,6 +29,7 @@ DEFAULT_HOST = "c"
 _PLACE = "command line"
 _TRUTH = {"true": True, "false": False}
 _KINDS: Mapping[type, str] = {bool: "true or false", int: "a whole number", float: "a number"}
+_ISA = OneOf(words=tuple(InstructionSet))
 _MOST_CORES = 64
 _MOST_DIGITS = 20
 _OF_THE_HOST = "those of the host share its memory; describe others in a SoC file"
@@ -152,6 +154,8 @@ def _wanted(target: TargetArgument, backends: Backends, wrong: list[Diagnostic])
     for key, value in target.settings:
         if key.text == "clock":
             made = evolve(made, clock=_quantity(value, key, CLOCK, wrong))
+        elif key.text == "isa":
+            made = evolve(made, isa=_instruction_set(value, key, wrong))
         elif key.text == "cores":
             made = evolve(made, cores=_cores(value, key, made, backend, wrong))
         elif key.text in memories:
@@ -163,7 +167,7 @@ def _wanted(target: TargetArgument, backends: Backends, wrong: list[Diagnostic])
         elif key.text not in ("backend", "host"):
             said = f"`{key.text}` is no option and no memory of backend `{kind.text}`"
             hint = name_hint(
-                key.text, {*options, *memories, "backend", "clock", "cores", "host"}, "there are"
+                key.text, {*options, *memories, "backend", "clock", "cores", "host", "isa"}, "there are"
             )
             wrong.append(refused(key, said, "unknown-option", hint))
     return made
@@ -243,6 +247,14 @@ def _quantity(value: Word, key: Word, kind: Kind, wrong: list[Diagnostic]) -> in
     read = kind.read((key.text,), value.text if number is None else number, faults)
     wrong += [refused(value, fault.message, fault.rule, fault.hint) for fault in faults]
     return 0 if read is None else read
+
+
+def _instruction_set(value: Word, key: Word, wrong: list[Diagnostic]) -> InstructionSet:
+    """The instruction set of that name; the one without vectors where there is none."""
+    faults: list[Fault] = []
+    read = _ISA.read((key.text,), value.text, faults)
+    wrong += [refused(value, fault.message, fault.rule, fault.hint) for fault in faults]
+    return InstructionSet.GENERIC if read is None else InstructionSet(read)
 
 
 def _typed(value: Word, option: Option, arch: str, wrong: list[Diagnostic]) -> Value:

@@ -43,6 +43,11 @@ def test_no_target_is_every_target() -> None:
     assert select().targets == ()
 
 
+def test_the_instruction_set_of_a_target_is_that_of_all_its_cores() -> None:
+    soc = select("c,isa=x86_64,cores=2", "dsp,backend=c", soc=None).soc
+    assert [arch.isa for arch in soc.archs] == ["x86_64", "generic", "x86_64"]
+
+
 def test_what_a_file_does_not_have() -> None:
     given = ("dps_cpu,x=1", "accelerator,macs_per_cycle=many,sram=64KiB")
     assert refusal(*given, soc="zynq_edge") == (
@@ -142,8 +147,8 @@ def test_further_cores_of_the_host_share_its_memory() -> None:
             "--target:1:12: error: `lanes` is no option and no memory of backend `c` [unknown-option]\n"
             "    1 | c,ram=64KB,lanes=4\n"
             "      |            ^^^^^\n"
-            "hint: there are: `backend`, `clock`, `cores`, `float_macs_per_cycle`, `host`, `macs_per_cycle`, "
-            "`ram`, `rows_in_flight`\n"
+            "hint: there are: `backend`, `clock`, `cores`, `float_macs_per_cycle`, `host`, `isa`, "
+            "`macs_per_cycle`, `ram`, `rows_in_flight`\n"
             "\n"
             "--target:2:1: error: there is no backend `gemm_nup` [unknown-backend]\n"
             "    2 | gemm_nup\n"
@@ -177,6 +182,13 @@ def test_further_cores_of_the_host_share_its_memory() -> None:
             "    1 | gemm_npu,host=conv2d_egine\n"
             "      |               ^^^^^^^^^^^^\n"
             "hint: did you mean `conv2d_engine`?",
+        ),
+        (
+            ("c,isa=x68_64",),
+            "--target:1:7: error: `isa` cannot be `x68_64` [bad-choice]\n"
+            "    1 | c,isa=x68_64\n"
+            "      |       ^^^^^^\n"
+            "hint: did you mean `x86_64`?",
         ),
         (
             ("gemm_npu,cores=2", "c,cores=many"),
