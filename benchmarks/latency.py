@@ -50,8 +50,8 @@ int timer_once(void) {{ timer_restore(); return {stem}_run(); }}"""
 
 
 def bundle(model: Path, folder: Path) -> Path:
-    """The bundle of a model for one CPU. SystemExit with what was said where it is refused."""
-    command = ("-m", "target_arch", "compile", str(model), "--target", "c", "-o", str(folder))
+    """The bundle of a model for one CPU like this one. SystemExit with what was said where it is refused."""
+    command = ("-m", "target_arch", "compile", str(model), "--target", "c,isa=x86_64", "-o", str(folder))
     done = subprocess.run([sys.executable, *command], capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{model.name}: {done.stderr.strip().splitlines()[0]}")

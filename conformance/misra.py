@@ -47,7 +47,7 @@ SOURCES = (
     "ports/qemu_sse200/*.c",
     "ports/host/*.c",
 )
-LAYOUTS = ("s8_chunks", "s8_fours", "s8_pairs", "s8_quads")
+LAYOUTS = ("s8_chunks", "s8_fours", "s8_lines", "s8_pairs", "s8_quads")
 """Kernels of 8-bit weights are written in the operations of one of these, which is included before."""
 _FORMS = re.compile(
     r"_(x86|avx512|amx|vnni|neon|dot|long|rvv|arm_m|dsp|mve|rows|channels)$|^(x86|neon|rvv|arm_m)$"

@@ -13,6 +13,10 @@
 
 #include "kernels/s8_end.h"
 
+#ifndef TA_S8_UNIT
+#define TA_S8_UNIT TA_S8_BLOCK
+#endif
+
 typedef struct {
     int32_t batch, height, width, channels; /* of the image */
     int32_t out_height, out_width, outputs;
@@ -175,9 +179,9 @@ TA_AVX2_PART void ta_s8_pixels_avx2(const ta_s8_conv2d *conv, ta_s8_cell *panel,
     for (int32_t r = 0; r < rows; ++r, x += run) {
         int8_t *const to = ta_s8_row(panel, r, apart, wide);
         ta_s8_sixteens_avx2(to, x, run, flip, wide);
-        if (run < depth) {
-            to[wide ? 2 * run : run] = 0;
-            to[wide ? 2 * run + 1 : run] = 0;
+        const int32_t size = wide ? 2 : 1;
+        for (int32_t k = run * size; k < depth * size; ++k) {
+            to[k] = 0;
         }
     }
 }
@@ -295,7 +299,7 @@ static inline void ta_s8_sums(const ta_s8_conv2d *conv, const ta_s8_cell *in_pla
                               int32_t n, int32_t count, int32_t *sums)
 {
     const int32_t depth = conv->depth, apart = TA_S8_BLOCK * depth;
-    const int32_t blocks = (count + TA_S8_BLOCK - 1) / TA_S8_BLOCK;
+    const int32_t blocks = (count + TA_S8_UNIT - 1) / TA_S8_UNIT;
     w += n * depth;
 #ifdef TA_S8_STRIDED
     if (in_place) {

@@ -1,15 +1,15 @@
 /* The driver of `s8_conv2d.h`, which includes this file, for AMX: 16 pixels and 32 outputs at once, in the tiles of
  * `s8_pairs_amx.h`.
  *
- * Weights are arranged as the first pixels need them: those of as many outputs as there is room for, which are used for
- * all pixels before the next ones. Sums wait in memory until the next ones are on their way: so the processor works on
+ * Where weights are not in lines, they are arranged as the first pixels need them: those of as many outputs as there is
+ * room for, which are used for all pixels before the next ones. Sums wait in memory until the next ones are on their way: so the processor works on
  * both. Windows of more than half a panel's row are summed eight at once.
  */
 #ifndef TA_KERNELS_S8_CONV2D_AMX_H
 #define TA_KERNELS_S8_CONV2D_AMX_H
 
 #ifdef TA_S8_WALKS
-#define TA_S8_ARRANGED 32 /* times 64 k of 16 outputs that are arranged at most */
+#define TA_S8_ARRANGED 32 /* times 64 k of 16 outputs that are used for all pixels before the next ones, at most */
 #define TA_S8_ENOUGH 16   /* pixels for which it is worth while */
 #define TA_S8_DEEP 32     /* products of a sum for which it is */
 #define TA_S8_MOST_ROWS 16
@@ -35,19 +35,22 @@ typedef struct {
 static inline int ta_s8_is_walked(const ta_s8_conv2d *conv)
 {
     return (int64_t)conv->batch * conv->out_height * conv->out_width >= TA_S8_ENOUGH && conv->depth >= TA_S8_DEEP &&
-           conv->depth <= TA_S8_PANEL && ta_has_amx();
+           conv->depth <= 64 * TA_S8_ARRANGED && ta_has_amx();
 }
 
-/* Lines of outputs `n` to `stop`, 32 at most. */
-TA_AMX_PART void ta_s8_arrange_some_amx(int8_t *lines, const int8_t *w, int32_t depth, int32_t n, int32_t stop)
+#ifdef TA_S8_ARRANGES
+/* Lines of outputs `n` to `stop`, 32 at most; those of 16 outputs are `size` bytes behind those of the 16 before. */
+TA_AMX_PART void ta_s8_arrange_some_amx(int8_t *lines, int32_t size, const int8_t *w, int32_t depth, int32_t n,
+                                        int32_t stop)
 {
-    const int32_t apart = TA_S8_BLOCK * depth, size = TA_S8_LINES * ta_s8_sixty_fours(depth);
+    const int32_t apart = TA_S8_BLOCK * depth;
     w += n * depth;
     ta_s8_arrange_amx(lines, w, stop - n > 8 ? w + apart : w, depth);
     if (stop - n > 16) {
         ta_s8_arrange_amx(lines + size, w + 2 * apart, stop - n > 24 ? w + 3 * apart : w + 2 * apart, depth);
     }
 }
+#endif
 
 /* Takes what waits, 16 outputs at once. */
 TA_AMX_PART void ta_s8_take_amx(ta_s8_take *take, const void *to, ta_s8_some waiting)
@@ -63,17 +66,19 @@ TA_AMX_PART void ta_s8_take_amx(ta_s8_take *take, const void *to, ta_s8_some wai
 TA_AMX_PART void ta_s8_walk_amx(const ta_s8_walk *walk, ta_s8_take *take, const void *to)
 {
     ta_s8_cell panel[TA_S8_ROWS * TA_S8_PANEL + 64] TA_VECTORS;
+#ifdef TA_S8_ARRANGES
     int8_t arranged[TA_S8_ARRANGED * TA_S8_LINES] TA_VECTORS;
+#endif
     int32_t sums[2][TA_S8_MOST_ROWS * TA_S8_SUMMED] TA_VECTORS;
     const ta_s8_conv2d *const conv = walk->conv;
-    const int32_t depth = conv->depth, size = TA_S8_LINES * ta_s8_sixty_fours(depth), outputs = conv->outputs;
+    const int32_t depth = (conv->depth + 3) / 4 * 4, size = 16 * depth, outputs = conv->outputs;
     const int32_t pixels = conv->batch * conv->out_height * conv->out_width;
     const int32_t most = depth + 32 <= TA_S8_HALF ? TA_S8_MOST_ROWS : TA_S8_ROWS;
     const int32_t apart = TA_S8_ROWS * TA_S8_PANEL / most;
     const int32_t turn = pixels <= most ? TA_S8_SUMMED : TA_S8_ARRANGED * TA_S8_LINES / size * 16;
     ta_s8_some waiting = {0, 0, 0, 0, sums[0]};
     int which = 0;
-    ta_s8_configure_amx(most);
+    ta_s8_configure_amx(most, depth);
     for (int32_t begin = 0; begin < outputs; begin += turn) {
         const int32_t stop = outputs - begin < turn ? outputs : begin + turn;
         ta_s8_pixel pixel = {0, 0, 0};
@@ -85,10 +90,14 @@ TA_AMX_PART void ta_s8_walk_amx(const ta_s8_walk *walk, ta_s8_take *take, const 
             for (int32_t n = begin; n < stop; n += TA_S8_SUMMED, which ^= 1) {
                 const int32_t count = stop - n < TA_S8_SUMMED ? stop - n : TA_S8_SUMMED;
                 const ta_s8_some next = {first, rows, n, count, sums[which]};
-                int8_t *const lines = arranged + (n - begin) / 16 * size;
+#ifdef TA_S8_ARRANGES
+                int8_t *const lines = arranged + (n - begin) * depth;
                 if (first == 0) {
-                    ta_s8_arrange_some_amx(lines, walk->w, depth, n, stop);
+                    ta_s8_arrange_some_amx(lines, size, walk->w, conv->depth, n, stop);
                 }
+#else
+                const int8_t *const lines = walk->w + n * depth;
+#endif
                 ta_s8_tile_amx(count > 16, next.sums, walk->start + walk->each * n, panel, apart, depth, lines, size);
                 ta_s8_take_amx(take, to, waiting);
                 waiting = next;

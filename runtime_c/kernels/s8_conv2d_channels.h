@@ -36,12 +36,12 @@ static inline void ta_s8_sum_pixels(const ta_s8_conv2d *conv, const ta_s8_cell *
     const int32_t width = ta_s8_sums_apart(conv);
     for (int32_t n = 0; n < conv->outputs; n += TA_S8_OUTPUTS) {
         const int32_t count = conv->outputs - n < TA_S8_OUTPUTS ? conv->outputs - n : TA_S8_OUTPUTS;
-        const int32_t blocks = (count + TA_S8_BLOCK - 1) / TA_S8_BLOCK;
+        const int32_t blocks = (count + TA_S8_UNIT - 1) / TA_S8_UNIT;
         int32_t *to = sums + n;
         ta_s8_tile(rows, tile, from ? to : bias + n, from ? width : 0, panel, depth,
                    w + n * conv->depth + from * TA_S8_BLOCK, TA_S8_BLOCK * conv->depth, blocks, conv->narrow);
         for (int32_t r = 0; r < rows; ++r, to += width) {
-            (void)memcpy(to, tile + r * TA_S8_OUTPUTS, (size_t)(blocks * TA_S8_BLOCK) * sizeof *to);
+            (void)memcpy(to, tile + r * TA_S8_OUTPUTS, (size_t)(blocks * TA_S8_UNIT) * sizeof *to);
         }
     }
 }

@@ -8,6 +8,7 @@
  *
  *   TA_S8_BLOCK    outputs that are adjacent in the packed weights
  *   TA_S8_DEPTH    consecutive k (products of one sum) that are adjacent
+ *   TA_S8_UNIT     outputs of a block of the tile, where they are fewer than TA_S8_BLOCK: then blocks are adjacent
  *   TA_S8_ROWS     rows (pixels) that one call of the tile sums
  *   TA_S8_OUTPUTS  outputs that one call of the tile sums, a multiple of TA_S8_BLOCK
  *   TA_S8_PANEL    k that a panel holds of each row, a multiple of TA_S8_DEPTH
@@ -26,8 +27,9 @@
  * where there is nothing: the 16 bytes of 8 outputs and 2 k are what one multiply-add of 16-bit pairs takes.
  * A sum is that of the stored values: the zero point of the input is part of the bias.
  *
- * Forms: portable, SSE2, AVX2, AVX-VNNI (`s8_pairs_vnni.h`), AVX-512 VNNI (`s8_pairs_avx512.h`) and AMX
- * (`s8_pairs_amx.h`), NEON with and without dot product (`s8_pairs_neon.h`), RISC-V V (`s8_pairs_rvv.h`). Where the compiler may not use the forms of x86
+ * Forms: portable, SSE2, AVX2, AVX-VNNI, AVX-512 VNNI and AMX (`s8_pairs_x86.h` has how they read these weights,
+ * `s8_tile_vnni.h`, `s8_tile_avx512.h` and `s8_tile_amx.h` the tiles), NEON with and without dot product
+ * (`s8_pairs_neon.h`), RISC-V V (`s8_pairs_rvv.h`). Where the compiler may not use the forms of x86
  * for the whole program but can compile functions for them (GCC and Clang on x86-64), all are there and the processor
  * is asked (`x86.h`). On x86 a panel holds bytes, as VNNI takes them; for the other forms they are made wider behind
  * it. With TA_KERNELS_PORTABLE the portable form alone is there.
@@ -47,13 +49,7 @@
 #define TA_S8_DEPTH 2
 #define TA_S8_OUTPUTS 16
 #if defined(TA_KERNELS_X86)
-#define TA_S8_ROWS 8
-#define TA_S8_PANEL 2080 /* so that rows of a panel do not compete for the same lines of a cache */
-#define TA_S8_RESIDENT 131072
-#define TA_S8_WIDE (2 * TA_S8_PANEL) /* bytes of a row of 16-bit cells */
-#define TA_S8_IS_WIDE (!TA_HAS_AVX_VNNI && !TA_HAS_AVX512) /* whether the tile takes these */
-#define TA_S8_BEHIND (TA_S8_ROWS * TA_S8_PANEL + 16)
-#define TA_S8_MORE (16 + TA_S8_ROWS * TA_S8_WIDE + 32) /* they, or the offsets of rows */
+#include "kernels/s8_cells_x86.h"
 #elif defined(TA_KERNELS_NEON) || defined(TA_KERNELS_RVV)
 #define TA_S8_ROWS 8
 #define TA_S8_PANEL 2048
@@ -66,10 +62,10 @@
 #define TA_S8_MORE 0
 #endif
 
-#if defined(TA_KERNELS_NEON) || defined(TA_KERNELS_RVV) || defined(TA_KERNELS_X86)
+#if defined(TA_KERNELS_NEON) || defined(TA_KERNELS_RVV)
 #define TA_S8_BYTES /* cells are the values themselves */
 typedef int8_t ta_s8_cell;
-#else
+#elif !defined(TA_KERNELS_X86)
 typedef int16_t ta_s8_cell;
 #endif
 
@@ -103,39 +99,6 @@ static inline void ta_s8_pad(ta_s8_cell *panel, int32_t value, int32_t count)
 }
 
 #ifdef TA_KERNELS_X86
-/* Cells of `rows` rows as 16-bit values, 16 at once: up to 15 more are read and written. */
-TA_AVX2 static inline void ta_s8_widen_avx2(ta_s8_cell *panel, int32_t rows, int32_t depth)
-{
-    int8_t *wide = panel + TA_S8_BEHIND;
-    for (int32_t r = 0; r < rows; ++r, panel += TA_S8_PANEL, wide += TA_S8_WIDE) {
-        for (int32_t k = 0; k < depth; k += 16) {
-            const __m128i cells = _mm_loadu_si128((const __m128i *)(panel + k));
-            _mm256_storeu_si256((__m256i *)(wide + 2 * k), _mm256_cvtepi8_epi16(cells));
-        }
-    }
-}
-
-static inline void ta_s8_widen_sse2(ta_s8_cell *panel, int32_t rows, int32_t depth)
-{
-    int8_t *wide = panel + TA_S8_BEHIND;
-    for (int32_t r = 0; r < rows; ++r, panel += TA_S8_PANEL, wide += TA_S8_WIDE) {
-        for (int32_t k = 0; k < depth; k += 16) {
-            const __m128i cells = _mm_loadu_si128((const __m128i *)(panel + k));
-            __m128i *const to = (__m128i *)(wide + 2 * k);
-            _mm_storeu_si128(to, _mm_srai_epi16(_mm_unpacklo_epi8(cells, cells), 8));
-            _mm_storeu_si128(to + 1, _mm_srai_epi16(_mm_unpackhi_epi8(cells, cells), 8));
-        }
-    }
-}
-
-/* 16-bit cells k and k + 1 of a row. */
-static inline int32_t ta_pair(const int8_t *wide, int32_t k)
-{
-    int32_t pair;
-    (void)memcpy(&pair, wide + 2 * k, sizeof pair);
-    return pair;
-}
-
 /* One row of a tile, 16 outputs; four accumulators, so that additions need not wait for one another. */
 TA_AVX2 static inline void ta_s8_tile_1_avx2(int32_t *sums, const int32_t *start, const int8_t *x, int32_t depth,
                                              const int8_t *w0, const int8_t *w1)
@@ -277,8 +240,7 @@ static inline void ta_s8_tile_sse2(int32_t *sums, const int32_t *start, const in
 
 #include "kernels/s8_pairs_neon.h"
 #include "kernels/s8_pairs_rvv.h"
-#include "kernels/s8_pairs_vnni.h"
-#include "kernels/s8_pairs_amx.h"
+#include "kernels/s8_pairs_x86.h"
 
 #if defined(TA_KERNELS_NEON) || defined(TA_KERNELS_RVV)
 /* Up to TA_S8_ROWS rows, 8 outputs: four at once and then one by one. */
@@ -291,24 +253,6 @@ static inline void ta_s8_tile_vector(int32_t rows, int32_t *sums, const int32_t 
     }
     for (; r < rows; ++r) {
         ta_s8_tile_1_vector(sums + r * TA_S8_OUTPUTS, start + r * step, panel + r * TA_S8_PANEL, depth, w);
-    }
-}
-#endif
-
-#ifdef TA_S8_BEHIND
-/* What the tile needs behind the panel, made from `depth` cells of `rows` rows. */
-static inline void ta_s8_ready(ta_s8_cell *panel, int32_t rows, int32_t depth)
-{
-#if defined(TA_KERNELS_AVX_VNNI) || defined(TA_KERNELS_AVX512)
-    if (TA_HAS_AVX_VNNI || TA_HAS_AVX512) {
-        ta_s8_offset_avx2(panel, rows, depth);
-        return;
-    }
-#endif
-    if (TA_HAS_AVX2) {
-        ta_s8_widen_avx2(panel, rows, depth);
-    } else {
-        ta_s8_widen_sse2(panel, rows, depth);
     }
 }
 #endif

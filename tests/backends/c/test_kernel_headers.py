@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from target_arch.backends.plain_c.kernels.layout import PAIRS
+from target_arch.backends.plain_c.kernels.layout import LINES, PAIRS, WeightLayout
 from tests.backends.c.conversion_cases import conversion_cases
 from tests.backends.c.hybrid_cases import hybrid_conv2d_cases, hybrid_dense_cases, hybrid_depthwise_cases
 from tests.backends.c.integer_cases import integer_cases
@@ -40,20 +40,18 @@ HALVES = Shape(image=(4, 5), channels=(120, 20), kernel=(3, 3), padding=(1, 1, 1
 """Windows of which AMX has eight in its panel, not 16."""
 
 
+DEEPEST = Shape(image=(4, 5), channels=(2066, 30), kernel=(1, 1))
+"""Windows that fill a panel, of which AMX has no room for the weights of 16 outputs."""
+
+
 @pytest.fixture(scope="module")
 def cases() -> list[Case]:
     rng = np.random.default_rng(7)
-    shapes = [*CHOSEN, TURNS, HALVES, *(random_shape(rng) for _ in range(16))]
+    shapes = _shapes(rng)
     return [
-        *conv2d_cases(rng, shapes, PAIRS),
-        *dense_cases(rng, PAIRS),
+        *_products(rng, shapes, PAIRS),
         *depthwise_cases(rng, [*NARROW, *(shape for shape in shapes if prod(shape.kernel) <= 25)]),
-        *sum_cases(rng, PAIRS),
-        *hybrid_dense_cases(rng, PAIRS),
-        *hybrid_conv2d_cases(rng, shapes, PAIRS),
         *hybrid_depthwise_cases(rng, [*shapes, *NARROW], PAIRS),
-        *part_cases(rng, PAIRS),
-        *integer_cases(rng, PAIRS),
         *conversion_cases(rng),
         *place_cases(rng),
         *real_part_cases(rng),
@@ -64,11 +62,50 @@ def cases() -> list[Case]:
     ]
 
 
+@pytest.fixture(scope="module")
+def in_lines() -> list[Case]:
+    rng = np.random.default_rng(8)
+    return _products(rng, _shapes(rng), LINES)
+
+
+def _shapes(rng: np.random.Generator) -> list[Shape]:
+    return [*CHOSEN, TURNS, HALVES, DEEPEST, *(random_shape(rng) for _ in range(16))]
+
+
+def _products(rng: np.random.Generator, shapes: list[Shape], layout: WeightLayout) -> list[Case]:
+    """Calls of every driver that sums products of weights in a layout."""
+    return [
+        *conv2d_cases(rng, shapes, layout),
+        *dense_cases(rng, layout),
+        *sum_cases(rng, layout),
+        *hybrid_dense_cases(rng, layout),
+        *hybrid_conv2d_cases(rng, shapes, layout),
+        *part_cases(rng, layout),
+        *integer_cases(rng, layout),
+    ]
+
+
 @pytest.mark.parametrize("form", slow_except([], NATIVE, by_hand=["sse2"]))
 def test_products_are_those_of_plain_integers(
     form: str, cases: list[Case], tmp_path: Path, needs_tool: Callable[[str], str]
 ) -> None:
     assert mismatches(tmp_path, cases, (needs_tool("gcc"), *NATIVE[form])) == []
+
+
+@pytest.mark.parametrize("form", slow_except([], NATIVE, by_hand=NATIVE))
+def test_weights_in_lines_give_the_same(
+    form: str, in_lines: list[Case], tmp_path: Path, needs_tool: Callable[[str], str]
+) -> None:
+    assert mismatches(tmp_path, in_lines, (needs_tool("gcc"), *NATIVE[form])) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["the best", "AVX2"])
+def test_some_weights_in_lines_give_the_same(
+    form: str, in_lines: list[Case], tmp_path: Path, needs_tool: Callable[[str], str]
+) -> None:
+    flags = () if form == "the best" else ("-DTA_KERNELS_AVX2",)
+    assert mismatches(tmp_path, in_lines[::6], (needs_tool("gcc"), *flags)) == []
 
 
 def test_clang_takes_them_without_a_warning(

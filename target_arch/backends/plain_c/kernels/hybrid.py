@@ -10,7 +10,7 @@ from target_arch.backends.plain_c.kernels import reals
 from target_arch.backends.plain_c.kernels.layout import WeightLayout
 from target_arch.backends.plain_c.kernels.products import (
     Sizes,
-    packed_within,
+    outgrown,
     sizes_of_image,
     sizes_of_rows,
     work_of,
@@ -44,9 +44,7 @@ def refusal(operator: Operator, model: Model, layout: WeightLayout, *, bounded: 
         return "no kernel for groups of channels of floats times int8 weights"
     if prod(w.shape[1:]) > _MOST_PRODUCTS:
         return f"sums of more than {_MOST_PRODUCTS} products"
-    if bounded and not packed_within(w, layout):
-        return "packed weights would take more than 1.1 times the plain ones"
-    return None
+    return outgrown(w, layout) if bounded else None
 
 
 def refused_constants(operator: Operator, model: Model) -> str | None:

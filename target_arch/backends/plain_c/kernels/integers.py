@@ -32,9 +32,7 @@ def refusal(operator: Operator, model: Model, layout: WeightLayout, *, bounded: 
         return "operands that are not 8-bit values"
     if w.data is None or prod(w.shape[1:]) > _MOST_PRODUCTS:
         return f"weights that are computed at run time, or sums of more than {_MOST_PRODUCTS} products"
-    if bounded and not products.packed_within(w, layout):
-        return "packed weights would take more than 1.1 times the plain ones"
-    return None
+    return products.outgrown(w, layout) if bounded else None
 
 
 def work(operator: Operator, model: Model, layout: WeightLayout, tile: KernelTile) -> Work:

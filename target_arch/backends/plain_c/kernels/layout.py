@@ -25,6 +25,8 @@ class WeightLayout:
     name: str
     block: int
     order: tuple[int, ...]
+    growth: float = 1.1
+    """The most that packing may add to weights, as a factor, beside some KiB."""
 
     @property
     def header(self) -> str:
@@ -58,12 +60,14 @@ PAIRS = WeightLayout(name="pairs", block=8, order=(0, 1))
 QUADS = WeightLayout(name="quads", block=2, order=(0, 2, 1, 3))
 CHUNKS = WeightLayout(name="chunks", block=2, order=tuple(range(16)))
 FOURS = WeightLayout(name="fours", block=8, order=(0, 1, 2, 3))
-LAYOUTS = (PAIRS, QUADS, CHUNKS, FOURS)
+LINES = WeightLayout(name="lines", block=16, order=(0, 1, 2, 3), growth=2)
+LAYOUTS = (PAIRS, QUADS, CHUNKS, FOURS, LINES)
 
 _LAYOUTS: Mapping[InstructionSet, WeightLayout] = {
     InstructionSet.ARMV7E_M: QUADS,
     InstructionSet.ARMV8_1_M: CHUNKS,
     InstructionSet.AARCH64: FOURS,
+    InstructionSet.X86_64: LINES,
 }
 """Layouts of the instruction sets that have one of their own."""
 

@@ -22,8 +22,6 @@ from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.plan.products import groups_of
 
-_TOO_LARGE = "packed weights would take more than 1.1 times the plain ones"
-
 
 @frozen(kw_only=True)
 class PartialConvolution:
@@ -47,7 +45,7 @@ def refusal(operator: Operator, model: Model, layout: WeightLayout, *, bounded: 
         return reason
     w = model.tensors[operator.constants[0]]
     size = sum(layout.size(*part.rows.shape) for part in _parts(operator, model))
-    return None if products.within_growth(w, size) else _TOO_LARGE
+    return products.outgrown(w, layout, size)
 
 
 def real_refusal(operator: Operator, model: Model, *, bounded: bool = True) -> str | None:
@@ -56,7 +54,8 @@ def real_refusal(operator: Operator, model: Model, *, bounded: bool = True) -> s
     if reason is not None or not bounded:
         return reason
     added = sum(-len(part.rows) % reals.BLOCK * part.rows.shape[1] * 4 for part in _parts(operator, model))
-    return None if reals.within_growth(model.tensors[operator.constants[0]], added) else _TOO_LARGE
+    within = reals.within_growth(model.tensors[operator.constants[0]], added)
+    return None if within else "packed weights would take more than 1.1 times the plain ones"
 
 
 def work(operator: Operator, model: Model, layout: WeightLayout, tile: KernelTile) -> Work:

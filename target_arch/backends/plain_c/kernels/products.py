@@ -15,9 +15,8 @@ from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.plan.operators.kinds import OperatorKind
 
 _HEADER = "kernels/s8_conv2d.h"
-_GROWTH = 1.1
-"""The most that packing may add to weights, as a factor, beside `_SLACK` bytes."""
 _SLACK = 16384
+"""Bytes that packing may add to weights however few they are."""
 LOW = -128
 """The driver takes uint8 less 128."""
 
@@ -76,19 +75,15 @@ def refusal(operator: Operator, model: Model, layout: WeightLayout, *, bounded: 
     reason = weighted.refusal(operator, model)
     if reason is not None:
         return reason
-    if bounded and not packed_within(model.tensors[operator.constants[0]], layout):
-        return "packed weights would take more than 1.1 times the plain ones"
-    return None
+    return outgrown(model.tensors[operator.constants[0]], layout) if bounded else None
 
 
-def packed_within(w: Tensor, layout: WeightLayout) -> bool:
-    """Whether packed weights take at most 1.1 times the plain ones, and some KiB."""
-    return within_growth(w, layout.size(w.shape[0], prod(w.shape[1:])))
-
-
-def within_growth(w: Tensor, size: int) -> bool:
-    """The same of weights that take so many bytes when they are packed."""
-    return size <= _GROWTH * w.bytes + _SLACK
+def outgrown(w: Tensor, layout: WeightLayout, size: int | None = None) -> str | None:
+    """Why weights are not packed that would take too many bytes then: `size`, or those of one matrix."""
+    packed = layout.size(w.shape[0], prod(w.shape[1:])) if size is None else size
+    if packed <= layout.growth * w.bytes + _SLACK:
+        return None
+    return f"packed weights would take more than {layout.growth:g} times the plain ones"
 
 
 def proven(operator: Operator, model: Model) -> bool:

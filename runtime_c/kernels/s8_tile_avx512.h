@@ -1,47 +1,14 @@
-/* The tile of `s8_pairs.h` for AVX-512 VNNI: 16 outputs in one vector, offsets as in `s8_pairs_vnni.h`, which includes
- * this file.
+/* The tile for AVX-512 VNNI, of layouts whose `ta_s8_four_avx512` has four k of 16 outputs, from product `k` on, larger by
+ * 128 each; where depths need not be multiples of four, `ta_s8_two_avx512` has the last two. `w` and `v` are the weights
+ * of the first and of the second 8 outputs. Offsets are those of `s8_cells_x86.h`.
  *
  * Sums of 16 outputs are written where there are 8: the second 8 are those of the same weights. Eight rows are summed
  * where there are three, with whatever the panel has in rows beyond.
  */
-#ifndef TA_KERNELS_S8_PAIRS_AVX512_H
-#define TA_KERNELS_S8_PAIRS_AVX512_H
+#ifndef TA_KERNELS_S8_TILE_AVX512_H
+#define TA_KERNELS_S8_TILE_AVX512_H
 
 #ifdef TA_KERNELS_AVX512
-/* 32 bytes of weights of each of two blocks. */
-TA_AVX512_PART __m512i ta_s8_both_avx512(__m256i w, __m256i v)
-{
-    return _mm512_inserti64x4(_mm512_castsi256_si512(w), v, 1);
-}
-
-/* Four k of 16 outputs: those of two pairs, which are brought together. */
-TA_AVX512_PART __m512i ta_s8_together_avx512(const int8_t *w, const int8_t *v)
-{
-    const __m512i order = _mm512_set_epi16(31, 23, 30, 22, 29, 21, 28, 20, 27, 19, 26, 18, 25, 17, 24, 16, 15, 7, 14, 6,
-                                           13, 5, 12, 4, 11, 3, 10, 2, 9, 1, 8, 0);
-    const __m512i pairs = ta_s8_both_avx512(_mm256_loadu_si256((const __m256i *)w),
-                                            _mm256_loadu_si256((const __m256i *)v));
-    return _mm512_permutexvar_epi16(order, pairs);
-}
-
-/* The last two k of 16 outputs, where the depth is no multiple of four: cells beyond are 0. */
-TA_AVX512_PART __m512i ta_s8_last_together_avx512(const int8_t *w, const int8_t *v)
-{
-    return ta_s8_both_avx512(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)w)),
-                             _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)v)));
-}
-
-/* The same two, larger by 128. */
-TA_AVX512_PART __m512i ta_s8_four_avx512(const int8_t *w, const int8_t *v)
-{
-    return _mm512_xor_si512(ta_s8_together_avx512(w, v), _mm512_set1_epi8(-128));
-}
-
-TA_AVX512_PART __m512i ta_s8_two_avx512(const int8_t *w, const int8_t *v)
-{
-    return _mm512_xor_si512(ta_s8_last_together_avx512(w, v), _mm512_set1_epi8(-128));
-}
-
 /* 16 sums of a row before its products. */
 TA_AVX512_PART __m512i ta_s8_start_avx512(const int32_t *start, const ta_s8_cell *offset)
 {
@@ -55,7 +22,7 @@ TA_AVX512_PART void ta_s8_tile_1_avx512(int32_t *sums, const int32_t *start, con
     __m512i a = ta_s8_start_avx512(start, offset), b = _mm512_setzero_si512(), c = b, d = b;
     int32_t k = 0;
 #define TA_S8_FOUR_AVX512(sum, at)                                                        \
-    sum = _mm512_dpbusd_epi32(sum, ta_s8_four_avx512(w + 8 * (k + at), v + 8 * (k + at)), \
+    sum = _mm512_dpbusd_epi32(sum, ta_s8_four_avx512(w, v, k + at), \
                               _mm512_set1_epi32(ta_s8_cells(x + k + at)))
     for (; k + 16 <= depth; k += 16) {
         TA_S8_FOUR_AVX512(a, 0);
@@ -67,9 +34,11 @@ TA_AVX512_PART void ta_s8_tile_1_avx512(int32_t *sums, const int32_t *start, con
         TA_S8_FOUR_AVX512(a, 0);
     }
 #undef TA_S8_FOUR_AVX512
+#if TA_S8_DEPTH < 4
     if (k < depth) {
-        b = _mm512_dpbusd_epi32(b, ta_s8_two_avx512(w + 8 * k, v + 8 * k), _mm512_set1_epi32(ta_s8_last(x + k)));
+        b = _mm512_dpbusd_epi32(b, ta_s8_two_avx512(w, v, k), _mm512_set1_epi32(ta_s8_last(x + k)));
     }
+#endif
     _mm512_storeu_si512(sums, _mm512_add_epi32(_mm512_add_epi32(a, b), _mm512_add_epi32(c, d)));
 }
 
@@ -87,13 +56,15 @@ TA_AVX512_PART void ta_s8_tile_8_avx512(int32_t *sums, const int32_t *start, int
     TA_S8_EACH_AVX512(TA_S8_START_AVX512)
     int32_t k = 0;
     for (; k + 4 <= depth; k += 4) {
-        const __m512i weights = ta_s8_four_avx512(w + 8 * k, v + 8 * k);
+        const __m512i weights = ta_s8_four_avx512(w, v, k);
         TA_S8_EACH_AVX512(TA_S8_FOUR_AVX512)
     }
+#if TA_S8_DEPTH < 4
     if (k < depth) {
-        const __m512i weights = ta_s8_two_avx512(w + 8 * k, v + 8 * k);
+        const __m512i weights = ta_s8_two_avx512(w, v, k);
         TA_S8_EACH_AVX512(TA_S8_LAST_AVX512)
     }
+#endif
     TA_S8_EACH_AVX512(TA_S8_STORE_AVX512)
 #undef TA_S8_EACH_AVX512
 #undef TA_S8_START_AVX512

@@ -1,88 +1,17 @@
-/* The tile of `s8_pairs.h`, which includes this file, for AVX-VNNI, and what it shares with that for AVX-512 VNNI.
+/* The tile for AVX-VNNI, of layouts whose `ta_s8_four_vnni` has four k of 8 outputs, from output `w` and product `k` on,
+ * larger by 128 each; where depths need not be multiples of four, `ta_s8_two_vnni` has the last two.
  *
- * VPDPBUSD takes four k of an output, unsigned values times signed ones: weights are taken as if each were larger by
- * 128, and 128 times the sum of a row's cells is taken away from where its sums start. `ta_s8_offset_avx2` adds it up,
- * once for all outputs, and leaves it behind the panel. Nothing saturates, and 32 bits wrap around: so the result is
- * that of the other forms.
+ * VPDPBUSD takes four k of an output. Sums start with the offsets of `s8_cells_x86.h` taken away. Nothing saturates, and
+ * 32 bits wrap around: so the result is that of the other forms.
  */
-#ifndef TA_KERNELS_S8_PAIRS_VNNI_H
-#define TA_KERNELS_S8_PAIRS_VNNI_H
-
-#if defined(TA_KERNELS_AVX_VNNI) || defined(TA_KERNELS_AVX512)
-/* 128 times the cells from `k` on of a row of `depth`, 32 at most, added to `sums`. */
-TA_AVX2_PART __m256i ta_s8_added_avx2(__m256i sums, const ta_s8_cell *x, int32_t k, int32_t depth)
-{
-    const __m256i order = _mm256_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20,
-                                           21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31);
-    const int32_t left = depth - k < 32 ? depth - k : 32;
-    const __m256i inside = _mm256_cmpgt_epi8(_mm256_set1_epi8((char)left), order);
-    const __m256i cells = _mm256_and_si256(_mm256_loadu_si256((const __m256i *)(x + k)), inside);
-    const __m256i pairs = _mm256_maddubs_epi16(_mm256_set1_epi8(1), cells);
-    return _mm256_add_epi32(sums, _mm256_madd_epi16(pairs, _mm256_set1_epi16(128)));
-}
-
-/* The offsets of `rows` rows, four at once: of rows that are not there they are not used. */
-TA_AVX2 static inline void ta_s8_offset_avx2(ta_s8_cell *panel, int32_t rows, int32_t depth)
-{
-    for (int32_t r = 0; r < rows; r += 4) {
-        const ta_s8_cell *x = panel + r * TA_S8_PANEL;
-        __m256i a = _mm256_setzero_si256(), b = a, c = a, d = a;
-        for (int32_t k = 0; k < depth; k += 32) {
-            a = ta_s8_added_avx2(a, x, k, depth);
-            b = r + 1 < rows ? ta_s8_added_avx2(b, x + TA_S8_PANEL, k, depth) : b;
-            c = r + 2 < rows ? ta_s8_added_avx2(c, x + 2 * TA_S8_PANEL, k, depth) : c;
-            d = r + 3 < rows ? ta_s8_added_avx2(d, x + 3 * TA_S8_PANEL, k, depth) : d;
-        }
-        const __m256i four = _mm256_hadd_epi32(_mm256_hadd_epi32(a, b), _mm256_hadd_epi32(c, d));
-        const __m128i all = _mm_add_epi32(_mm256_castsi256_si128(four), _mm256_extracti128_si256(four, 1));
-        _mm_storeu_si128((__m128i *)(panel + TA_S8_BEHIND + 4 * r), all);
-    }
-}
-
-/* Four cells of a row. */
-static inline int32_t ta_s8_cells(const ta_s8_cell *x)
-{
-    int32_t four;
-    (void)memcpy(&four, x, sizeof four);
-    return four;
-}
-
-/* The last two. */
-static inline int32_t ta_s8_last(const ta_s8_cell *x)
-{
-    uint16_t two;
-    (void)memcpy(&two, x, sizeof two);
-    return two;
-}
-#endif
+#ifndef TA_KERNELS_S8_TILE_VNNI_H
+#define TA_KERNELS_S8_TILE_VNNI_H
 
 #ifdef TA_KERNELS_AVX_VNNI
-/* Four k of 8 outputs, larger by 128: those of two pairs, which are brought together. */
-TA_AVX2_PART __m256i ta_s8_four_vnni(const int8_t *w)
-{
-    const __m256i pairs = _mm256_loadu_si256((const __m256i *)w);
-    const __m256i order = _mm256_setr_epi8(0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15, 0, 1, 8, 9, 2, 3, 10,
-                                           11, 4, 5, 12, 13, 6, 7, 14, 15);
-    const __m256i fours = _mm256_shuffle_epi8(_mm256_permute4x64_epi64(pairs, 0xd8), order);
-    return _mm256_xor_si256(fours, _mm256_set1_epi8(-128));
-}
-
-/* The last two k of 8 outputs, where the depth is no multiple of four: cells beyond are 0. */
-TA_AVX2_PART __m256i ta_s8_two_vnni(const int8_t *w)
-{
-    const __m256i two = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)w));
-    return _mm256_xor_si256(two, _mm256_set1_epi8(-128));
-}
-
-/* Four cells of a row for all outputs, and the last two. */
+/* Four cells of a row for all outputs. */
 TA_AVX2_PART __m256i ta_s8_cells_vnni(const ta_s8_cell *x)
 {
     return _mm256_set1_epi32(ta_s8_cells(x));
-}
-
-TA_AVX2_PART __m256i ta_s8_last_vnni(const ta_s8_cell *x)
-{
-    return _mm256_set1_epi32(ta_s8_last(x));
 }
 
 /* 8 sums of a row before its products. */
@@ -108,20 +37,22 @@ TA_AVX_VNNI_PART void ta_s8_tile_1_vnni(int both, int32_t *sums, const int32_t *
     __m256i c = _mm256_setzero_si256(), d = c;
     int32_t k = 0;
     for (; k + 8 <= depth; k += 8) {
-        __m256i wa = ta_s8_four_vnni(w + 8 * k), wb = both ? ta_s8_four_vnni(v + 8 * k) : wa;
+        __m256i wa = ta_s8_four_vnni(w, k), wb = both ? ta_s8_four_vnni(v, k) : wa;
         TA_S8_ROW_VNNI(a, b, ta_s8_cells_vnni(x + k));
-        wa = ta_s8_four_vnni(w + 8 * k + 32), wb = both ? ta_s8_four_vnni(v + 8 * k + 32) : wa;
+        wa = ta_s8_four_vnni(w, k + 4), wb = both ? ta_s8_four_vnni(v, k + 4) : wa;
         TA_S8_ROW_VNNI(c, d, ta_s8_cells_vnni(x + k + 4));
     }
     if (k + 4 <= depth) {
-        const __m256i wa = ta_s8_four_vnni(w + 8 * k), wb = both ? ta_s8_four_vnni(v + 8 * k) : wa;
+        const __m256i wa = ta_s8_four_vnni(w, k), wb = both ? ta_s8_four_vnni(v, k) : wa;
         TA_S8_ROW_VNNI(a, b, ta_s8_cells_vnni(x + k));
         k += 4;
     }
+#if TA_S8_DEPTH < 4
     if (k < depth) {
-        const __m256i wa = ta_s8_two_vnni(w + 8 * k), wb = both ? ta_s8_two_vnni(v + 8 * k) : wa;
-        TA_S8_ROW_VNNI(c, d, ta_s8_last_vnni(x + k));
+        const __m256i wa = ta_s8_two_vnni(w, k), wb = both ? ta_s8_two_vnni(v, k) : wa;
+        TA_S8_ROW_VNNI(c, d, _mm256_set1_epi32(ta_s8_last(x + k)));
     }
+#endif
     _mm256_storeu_si256((__m256i *)sums, _mm256_add_epi32(a, c));
     if (both) {
         _mm256_storeu_si256((__m256i *)(sums + 8), _mm256_add_epi32(b, d));
@@ -141,19 +72,21 @@ TA_AVX_VNNI_PART void ta_s8_tile_4_vnni(int both, int32_t *sums, const int32_t *
     __m256i a3 = ta_s8_start_vnni(start3, offset + 12), b3 = both ? ta_s8_start_vnni(start3 + 8, offset + 12) : a3;
     int32_t k = 0;
     for (; k + 4 <= depth; k += 4) {
-        const __m256i wa = ta_s8_four_vnni(w + 8 * k), wb = both ? ta_s8_four_vnni(v + 8 * k) : wa;
+        const __m256i wa = ta_s8_four_vnni(w, k), wb = both ? ta_s8_four_vnni(v, k) : wa;
         TA_S8_ROW_VNNI(a0, b0, ta_s8_cells_vnni(x + k));
         TA_S8_ROW_VNNI(a1, b1, ta_s8_cells_vnni(x1 + k));
         TA_S8_ROW_VNNI(a2, b2, ta_s8_cells_vnni(x2 + k));
         TA_S8_ROW_VNNI(a3, b3, ta_s8_cells_vnni(x3 + k));
     }
+#if TA_S8_DEPTH < 4
     if (k < depth) {
-        const __m256i wa = ta_s8_two_vnni(w + 8 * k), wb = both ? ta_s8_two_vnni(v + 8 * k) : wa;
-        TA_S8_ROW_VNNI(a0, b0, ta_s8_last_vnni(x + k));
-        TA_S8_ROW_VNNI(a1, b1, ta_s8_last_vnni(x1 + k));
-        TA_S8_ROW_VNNI(a2, b2, ta_s8_last_vnni(x2 + k));
-        TA_S8_ROW_VNNI(a3, b3, ta_s8_last_vnni(x3 + k));
+        const __m256i wa = ta_s8_two_vnni(w, k), wb = both ? ta_s8_two_vnni(v, k) : wa;
+        TA_S8_ROW_VNNI(a0, b0, _mm256_set1_epi32(ta_s8_last(x + k)));
+        TA_S8_ROW_VNNI(a1, b1, _mm256_set1_epi32(ta_s8_last(x1 + k)));
+        TA_S8_ROW_VNNI(a2, b2, _mm256_set1_epi32(ta_s8_last(x2 + k)));
+        TA_S8_ROW_VNNI(a3, b3, _mm256_set1_epi32(ta_s8_last(x3 + k)));
     }
+#endif
     _mm256_storeu_si256((__m256i *)sums, a0);
     _mm256_storeu_si256((__m256i *)(sums + 16), a1);
     _mm256_storeu_si256((__m256i *)(sums + 32), a2);
@@ -192,7 +125,5 @@ TA_AVX_VNNI static inline void ta_s8_tile_vnni(int32_t rows, int32_t *sums, cons
     }
 }
 #endif
-
-#include "kernels/s8_pairs_avx512.h"
 
 #endif

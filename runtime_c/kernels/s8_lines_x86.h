@@ -1,0 +1,138 @@
+/* How the tiles of x86 read weights in lines, and those for SSE2 and AVX2; `s8_lines.h` includes this file.
+ *
+ * Without VNNI a multiply-add of 16-bit pairs leaves two sums of each output, which are added last.
+ */
+#ifndef TA_KERNELS_S8_LINES_X86_H
+#define TA_KERNELS_S8_LINES_X86_H
+
+#ifdef TA_KERNELS_X86
+/* 16-bit cells k to k + 3 of a row. */
+static inline int64_t ta_s8_wide_four(const int8_t *wide, int32_t k)
+{
+    int64_t four;
+    (void)memcpy(&four, wide + 2 * k, sizeof four);
+    return four;
+}
+
+/* What four k of four outputs, from `at` on, add to their sums, of which there are two parts each. */
+TA_AVX2_PART __m256i ta_s8_added_four_avx2(__m256i sums, __m256i four, const int8_t *at)
+{
+    const __m256i weights = _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)at));
+    return _mm256_add_epi32(sums, _mm256_madd_epi16(four, weights));
+}
+
+/* 8 sums of a row, of which `low` and `high` have two parts each. */
+TA_AVX2_PART void ta_s8_joined_avx2(int32_t *sums, const int32_t *start, __m256i low, __m256i high)
+{
+    const __m256i parts = _mm256_permute4x64_epi64(_mm256_hadd_epi32(low, high), 0xd8);
+    const __m256i first = _mm256_loadu_si256((const __m256i *)start);
+    _mm256_storeu_si256((__m256i *)sums, _mm256_add_epi32(first, parts));
+}
+
+/* One row, 8 outputs. */
+TA_AVX2_PART void ta_s8_tile_1_avx2(int32_t *sums, const int32_t *start, const int8_t *x, int32_t depth,
+                                    const int8_t *w)
+{
+    __m256i a = _mm256_setzero_si256(), b = a;
+    for (int32_t k = 0; k < depth; k += 4, w += 4 * TA_S8_BLOCK) {
+        const __m256i four = _mm256_set1_epi64x(ta_s8_wide_four(x, k));
+        a = ta_s8_added_four_avx2(a, four, w);
+        b = ta_s8_added_four_avx2(b, four, w + 16);
+    }
+    ta_s8_joined_avx2(sums, start, a, b);
+}
+
+/* Four rows, 8 outputs. */
+TA_AVX2_PART void ta_s8_tile_4_avx2(int32_t *sums, const int32_t *start, int32_t step, const int8_t *x, int32_t depth,
+                                    const int8_t *w)
+{
+    const int8_t *const x1 = x + TA_S8_WIDE, *const x2 = x1 + TA_S8_WIDE, *const x3 = x2 + TA_S8_WIDE;
+    __m256i a0 = _mm256_setzero_si256(), a1 = a0, a2 = a0, a3 = a0, b0 = a0, b1 = a0, b2 = a0, b3 = a0;
+    for (int32_t k = 0; k < depth; k += 4, w += 4 * TA_S8_BLOCK) {
+        const __m256i wa = _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)w));
+        const __m256i wb = _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(w + 16)));
+        __m256i four = _mm256_set1_epi64x(ta_s8_wide_four(x, k));
+        a0 = _mm256_add_epi32(a0, _mm256_madd_epi16(four, wa));
+        b0 = _mm256_add_epi32(b0, _mm256_madd_epi16(four, wb));
+        four = _mm256_set1_epi64x(ta_s8_wide_four(x1, k));
+        a1 = _mm256_add_epi32(a1, _mm256_madd_epi16(four, wa));
+        b1 = _mm256_add_epi32(b1, _mm256_madd_epi16(four, wb));
+        four = _mm256_set1_epi64x(ta_s8_wide_four(x2, k));
+        a2 = _mm256_add_epi32(a2, _mm256_madd_epi16(four, wa));
+        b2 = _mm256_add_epi32(b2, _mm256_madd_epi16(four, wb));
+        four = _mm256_set1_epi64x(ta_s8_wide_four(x3, k));
+        a3 = _mm256_add_epi32(a3, _mm256_madd_epi16(four, wa));
+        b3 = _mm256_add_epi32(b3, _mm256_madd_epi16(four, wb));
+    }
+    ta_s8_joined_avx2(sums, start, a0, b0);
+    ta_s8_joined_avx2(sums + TA_S8_OUTPUTS, start + step, a1, b1);
+    ta_s8_joined_avx2(sums + 2 * TA_S8_OUTPUTS, start + 2 * step, a2, b2);
+    ta_s8_joined_avx2(sums + 3 * TA_S8_OUTPUTS, start + 3 * step, a3, b3);
+}
+
+/* 8 outputs of all rows, four at once and then one by one. */
+TA_AVX2 static inline void ta_s8_tile_avx2(int32_t rows, int32_t *sums, const int32_t *start, int32_t step,
+                                           const int8_t *wide, int32_t depth, const int8_t *w)
+{
+    int32_t r = 0;
+    for (; r + 4 <= rows; r += 4, sums += 4 * TA_S8_OUTPUTS, start += 4 * step, wide += 4 * TA_S8_WIDE) {
+        ta_s8_tile_4_avx2(sums, start, step, wide, depth, w);
+    }
+    for (; r < rows; ++r, sums += TA_S8_OUTPUTS, start += step, wide += TA_S8_WIDE) {
+        ta_s8_tile_1_avx2(sums, start, wide, depth, w);
+    }
+}
+
+/* Four sums, of which `a` and `b` have two parts each. */
+static inline __m128i ta_s8_joined_sse2(__m128i a, __m128i b)
+{
+    const __m128 one = _mm_castsi128_ps(a), two = _mm_castsi128_ps(b);
+    return _mm_add_epi32(_mm_castps_si128(_mm_shuffle_ps(one, two, 0x88)),
+                         _mm_castps_si128(_mm_shuffle_ps(one, two, 0xdd)));
+}
+
+/* 8 outputs of all rows, one by one. */
+static inline void ta_s8_tile_sse2(int32_t rows, int32_t *sums, const int32_t *start, int32_t step,
+                                   const int8_t *wide, int32_t depth, const int8_t *w)
+{
+    for (int32_t r = 0; r < rows; ++r, sums += TA_S8_OUTPUTS, start += step, wide += TA_S8_WIDE) {
+        __m128i a = _mm_setzero_si128(), b = a, c = a, d = a;
+        for (int32_t k = 0; k < depth; k += 4) {
+            const __m128i *const at = (const __m128i *)(w + k * TA_S8_BLOCK);
+            const __m128i low = _mm_loadu_si128(at), high = _mm_loadu_si128(at + 1);
+            const __m128i four = _mm_set1_epi64x(ta_s8_wide_four(wide, k));
+            a = _mm_add_epi32(a, _mm_madd_epi16(four, _mm_srai_epi16(_mm_unpacklo_epi8(low, low), 8)));
+            b = _mm_add_epi32(b, _mm_madd_epi16(four, _mm_srai_epi16(_mm_unpackhi_epi8(low, low), 8)));
+            c = _mm_add_epi32(c, _mm_madd_epi16(four, _mm_srai_epi16(_mm_unpacklo_epi8(high, high), 8)));
+            d = _mm_add_epi32(d, _mm_madd_epi16(four, _mm_srai_epi16(_mm_unpackhi_epi8(high, high), 8)));
+        }
+        const __m128i *const from = (const __m128i *)start;
+        __m128i *const to = (__m128i *)sums;
+        _mm_storeu_si128(to, _mm_add_epi32(_mm_loadu_si128(from), ta_s8_joined_sse2(a, b)));
+        _mm_storeu_si128(to + 1, _mm_add_epi32(_mm_loadu_si128(from + 1), ta_s8_joined_sse2(c, d)));
+    }
+}
+#endif
+
+#ifdef TA_KERNELS_AVX_VNNI
+/* Four k of 8 outputs, larger by 128. */
+TA_AVX2_PART __m256i ta_s8_four_vnni(const int8_t *w, int32_t k)
+{
+    return _mm256_xor_si256(_mm256_loadu_si256((const __m256i *)(w + k * TA_S8_BLOCK)), _mm256_set1_epi8(-128));
+}
+#endif
+
+#ifdef TA_KERNELS_AVX512
+/* Four k of 16 outputs, larger by 128. */
+TA_AVX512_PART __m512i ta_s8_four_avx512(const int8_t *w, const int8_t *v, int32_t k)
+{
+    (void)v;
+    return _mm512_xor_si512(_mm512_loadu_si512(w + k * TA_S8_BLOCK), _mm512_set1_epi8(-128));
+}
+#endif
+
+#include "kernels/s8_tile_amx.h"
+#include "kernels/s8_tile_avx512.h"
+#include "kernels/s8_tile_vnni.h"
+
+#endif
