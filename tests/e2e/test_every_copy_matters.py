@@ -49,7 +49,7 @@ def test_digits(compiled: Compile, tmp_path: Path, soc: str) -> None:
     _assert_each_matters(DIGITS, folder, tmp_path / "bundle")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_kws(compiled: Compile, shared: Path, tmp_path: Path) -> None:
     model = shared / "models" / "kws_int8.tflite"
     _, folder = compiled(model, "zynq_edge")

@@ -75,7 +75,7 @@ def test_five_kinds_at_once(shared: Path, tmp_path: Path, order: tuple[str, ...]
     assert equal(request, tmp_path / "bundle") == set(KINDS.values())
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_order(shared: Path, tmp_path: Path) -> None:
     placements = {}
     for order in ORDERS:

@@ -64,8 +64,7 @@ def firmware_of(core: str, folder: Path) -> FirmwareImage:
     ("core", "sanitizer"),
     [
         ("hexagon", "plain"),
-        ("hexagon", "asan+ubsan"),
-        pytest.param("hexagon", "tsan", marks=pytest.mark.long),
+        *(pytest.param("hexagon", name, marks=pytest.mark.long) for name in ("asan+ubsan", "tsan")),
         ("riscv64", "plain"),
         pytest.param("aarch64", "plain", marks=pytest.mark.long),
     ],

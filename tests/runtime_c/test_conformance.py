@@ -104,8 +104,14 @@ def test_core_and_null_port_need_nothing_from_the_system(compiler: str, tmp_path
 
 
 @pytest.mark.parametrize(
-    "sanitizer",
-    [pytest.param(name, marks=() if name == "plain" else pytest.mark.slow) for name in sorted(SANITIZERS)],
+    ("compiler", "sanitizer"),
+    [
+        ("gcc", "plain"),
+        *(pytest.param("gcc", name, marks=pytest.mark.slow) for name in ("asan+ubsan", "tsan")),
+        pytest.param("clang", "plain", marks=pytest.mark.slow),
+        *(pytest.param("clang", name, marks=pytest.mark.long) for name in ("asan+ubsan", "tsan")),
+    ],
+    indirect=["compiler"],
 )
 def test_host_port_conforms(compiler: str, sanitizer: str, tmp_path: Path) -> None:
     lines = build_and_run(compiler, "host", SANITIZERS[sanitizer], tmp_path)

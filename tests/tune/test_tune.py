@@ -32,6 +32,7 @@ from target_arch.tune import TuneRequest, TuningReport, tune
 from tests.backends.c.one import constant, one_operator, quantized
 from tests.cli.closed_schema import require_described
 from tests.e2e.conftest import DIGITS
+from tests.slow import slow_except
 
 REQUEST = CompileRequest(model_path=DIGITS, soc=read_soc("mcu_m7"), optimize="size")
 """Without kernels, every convolution and dense layer has a schedule."""
@@ -153,8 +154,7 @@ def test_the_codes_of_operators() -> None:
     assert set(choices().values()) == {products}, "the layout of `mcu_m7` first"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("turn", [1, 2, 3, 4])
+@pytest.mark.parametrize("turn", slow_except([], [1, 2, 3, 4], by_hand=[1, 2, 3]))
 def test_every_code_computes_the_same_bits(turn: int, tmp_path: Path) -> None:
     wished = [record(task=task, rule=c[0], choice=c[turn], trace="") for task, c in choices().items()]
     made = compile_model(evolve(KERNELS, tuning=tuning_of(wished)))
