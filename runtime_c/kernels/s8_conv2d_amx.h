@@ -1,5 +1,5 @@
 /* The driver of `s8_conv2d.h`, which includes this file, for AMX: 16 pixels and 32 outputs at once, in the tiles of
- * `s8_pairs_amx.h`.
+ * `s8_tile_amx.h`.
  *
  * Where weights are not in lines, they are arranged as the first pixels need them: those of as many outputs as there is
  * room for, which are used for all pixels before the next ones. Sums wait in memory until the next ones are on their way: so the processor works on
