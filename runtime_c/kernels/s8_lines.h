@@ -89,13 +89,15 @@ static inline void ta_s8_tile(int32_t rows, int32_t *sums, const int32_t *start,
         return;
     }
 #endif
+#ifdef TA_KERNELS_X86
+    if (TA_HAS_AVX2) {
+        ta_s8_tile_avx2(rows, sums, start, step, panel + TA_S8_BEHIND, depth, w, blocks);
+        return;
+    }
+#endif
     for (int32_t block = 0; block < blocks; ++block, sums += TA_S8_UNIT, start += TA_S8_UNIT, w += TA_S8_HALF_LINE) {
 #ifdef TA_KERNELS_X86
-        if (TA_HAS_AVX2) {
-            ta_s8_tile_avx2(rows, sums, start, step, panel + TA_S8_BEHIND, depth, w);
-        } else {
-            ta_s8_tile_sse2(rows, sums, start, step, panel + TA_S8_BEHIND, depth, w);
-        }
+        ta_s8_tile_sse2(rows, sums, start, step, panel + TA_S8_BEHIND, depth, w);
 #else
         for (int32_t r = 0; r < rows; ++r) {
             ta_s8_tile_portable(sums + r * TA_S8_OUTPUTS, start + r * step, panel + r * TA_S8_PANEL, depth, w);

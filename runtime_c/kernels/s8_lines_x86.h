@@ -29,17 +29,36 @@ TA_AVX2_PART void ta_s8_joined_avx2(int32_t *sums, const int32_t *start, __m256i
     _mm256_storeu_si256((__m256i *)sums, _mm256_add_epi32(first, parts));
 }
 
-/* One row, 8 outputs. */
-TA_AVX2_PART void ta_s8_tile_1_avx2(int32_t *sums, const int32_t *start, const int8_t *x, int32_t depth,
+/* What cells k to k + 3 of a row add to the sums of 8 outputs, or with `both` 1, a constant, of 16. */
+TA_AVX2_PART void ta_s8_added_line_avx2(int both, __m256i *sums, const int8_t *x, int32_t k, const int8_t *w)
+{
+    const __m256i four = _mm256_set1_epi64x(ta_s8_wide_four(x, k));
+    w += k * TA_S8_BLOCK;
+    sums[0] = ta_s8_added_four_avx2(sums[0], four, w);
+    sums[1] = ta_s8_added_four_avx2(sums[1], four, w + 16);
+    if (both) {
+        sums[2] = ta_s8_added_four_avx2(sums[2], four, w + TA_S8_HALF_LINE);
+        sums[3] = ta_s8_added_four_avx2(sums[3], four, w + TA_S8_HALF_LINE + 16);
+    }
+}
+
+/* One row, as many outputs. */
+TA_AVX2_PART void ta_s8_tile_1_avx2(int both, int32_t *sums, const int32_t *start, const int8_t *x, int32_t depth,
                                     const int8_t *w)
 {
-    __m256i a = _mm256_setzero_si256(), b = a;
-    for (int32_t k = 0; k < depth; k += 4, w += 4 * TA_S8_BLOCK) {
-        const __m256i four = _mm256_set1_epi64x(ta_s8_wide_four(x, k));
-        a = ta_s8_added_four_avx2(a, four, w);
-        b = ta_s8_added_four_avx2(b, four, w + 16);
+    __m256i parts[4] = {_mm256_setzero_si256(), _mm256_setzero_si256(), _mm256_setzero_si256(), _mm256_setzero_si256()};
+    int32_t k = 0;
+    for (; k + 8 <= depth; k += 8) {
+        ta_s8_added_line_avx2(both, parts, x, k, w);
+        ta_s8_added_line_avx2(both, parts, x, k + 4, w);
     }
-    ta_s8_joined_avx2(sums, start, a, b);
+    if (k < depth) {
+        ta_s8_added_line_avx2(both, parts, x, k, w);
+    }
+    ta_s8_joined_avx2(sums, start, parts[0], parts[1]);
+    if (both) {
+        ta_s8_joined_avx2(sums + TA_S8_UNIT, start + TA_S8_UNIT, parts[2], parts[3]);
+    }
 }
 
 /* Four rows, 8 outputs. */
@@ -70,16 +89,23 @@ TA_AVX2_PART void ta_s8_tile_4_avx2(int32_t *sums, const int32_t *start, int32_t
     ta_s8_joined_avx2(sums + 3 * TA_S8_OUTPUTS, start + 3 * step, a3, b3);
 }
 
-/* 8 outputs of all rows, four at once and then one by one. */
+/* The tile, four rows and 8 outputs at once and then rows one by one. */
 TA_AVX2 static inline void ta_s8_tile_avx2(int32_t rows, int32_t *sums, const int32_t *start, int32_t step,
-                                           const int8_t *wide, int32_t depth, const int8_t *w)
+                                           const int8_t *wide, int32_t depth, const int8_t *w, int32_t blocks)
 {
     int32_t r = 0;
     for (; r + 4 <= rows; r += 4, sums += 4 * TA_S8_OUTPUTS, start += 4 * step, wide += 4 * TA_S8_WIDE) {
         ta_s8_tile_4_avx2(sums, start, step, wide, depth, w);
+        if (blocks == 2) {
+            ta_s8_tile_4_avx2(sums + TA_S8_UNIT, start + TA_S8_UNIT, step, wide, depth, w + TA_S8_HALF_LINE);
+        }
     }
     for (; r < rows; ++r, sums += TA_S8_OUTPUTS, start += step, wide += TA_S8_WIDE) {
-        ta_s8_tile_1_avx2(sums, start, wide, depth, w);
+        if (blocks == 2) {
+            ta_s8_tile_1_avx2(1, sums, start, wide, depth, w);
+        } else {
+            ta_s8_tile_1_avx2(0, sums, start, wide, depth, w);
+        }
     }
 }
 
