@@ -391,11 +391,11 @@ static int is_late(ta_frames *f)
     return time - f->since_us > f->runtime->timeout_us;
 }
 
-/* The step was done. Is another frame over with it? */
-static int finish_step(ta_frames *f)
+/* The steps from the first one to this one were done. Is another frame over with them? */
+static int finish_steps(ta_frames *f, uint32_t first)
 {
     int over = 0;
-    if (f->at.step == f->pipeline->done) {
+    if (first <= f->pipeline->done && f->pipeline->done <= f->at.step) {
         const uint32_t turn = f->at.turn - (f->pipeline->stage_count - 1u);
         ta_frame_slot *slot = slot_of(f, turn);
         over = slot->there && slot->turn == turn && !slot->over;
@@ -418,17 +418,15 @@ static int goes_on(const ta_step *first, uint32_t count)
 }
 
 /* How many calls on this core come one behind the other from here on, in the table of calls, too, for one frame that
- * goes on, until one is over? */
+ * goes on? */
 static uint32_t calls_from_here(ta_frames *f, const ta_step *first)
 {
-    const ta_pipeline *p = f->pipeline;
-    const uint32_t end = f->at.step <= p->done ? p->done + 1u : p->round_steps;
     const uint32_t stage = stage_of(f, &f->at);
     ta_round_place place = f->at;
     uint32_t count = 0;
     if (is_skipped(f, &f->at))
         return 0;
-    while (place.step < end && stage_of(f, &place) == stage && goes_on(first, count)) {
+    while (place.step < f->pipeline->round_steps && stage_of(f, &place) == stage && goes_on(first, count)) {
         place.step++;
         count++;
     }
@@ -486,13 +484,14 @@ static ta_status go_on(ta_frames *f, uint32_t timeout_us)
                 return TA_OK;
             begin_round(f);
         }
+        const uint32_t first = f->at.step;
         const ta_status status = advance(f, timeout_us);
         if (status == TA_ERROR_TIMEOUT || (status == TA_ERROR_BUSY && is_late(f)))
             return give_up(f);
         if (status != TA_OK)
             return status;
         moved = 1;
-        if (finish_step(f) && (f->waiting || f->flying != 0u))
+        if (finish_steps(f, first) && (f->waiting || f->flying != 0u))
             return TA_OK; /* else the round ends, for nobody */
     }
     return TA_OK;

@@ -4,8 +4,11 @@
  * queue when it is complete. Dropping moves `completed` up to `submitted` in one step, once the thread has
  * let go of its piece.
  *
- * A lane that is awake takes no lock while there is work and nothing fails: it reads `submitted`, and writes `completed`.
- * It falls asleep, and wakes, with the lock; so does the host. Who writes a counter then reads whether the other sleeps.
+ * A lane that is awake takes no lock while there is work and nothing fails: it empties places of its queue, and writes
+ * `completed`. It falls asleep, and wakes, with the lock; so does the host. Who has news for the other reads next whether
+ * that sleeps, without waiting until the news is visible, which takes longer than all else. So the other may fall asleep
+ * beside it. Therefore a lane looks for work once more when it has slept a moment, and again whether the host sleeps when
+ * it has no work.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -13,6 +16,8 @@
 #include <string.h>
 
 #include "ports/host/state.h"
+
+#define MOMENT_US 1000u /* much longer than a written word takes to be seen */
 
 static struct timespec after_us(clockid_t clock, uint32_t us)
 {
@@ -40,12 +45,23 @@ static uint32_t next_random(ta_host_lane *lane)
     return lane->random;
 }
 
-/* May the lane begin its next piece? */
-static int ready(const ta_host_lane *lane)
+/* The place of the queue where the lane's next order is, or will be. */
+static ta_host_work *next_order(ta_host_lane *lane)
 {
-    if (TA_HOST_READ(lane->submitted) == lane->completed || TA_HOST_READ(lane->fault) != TA_OK)
-        return 0;
-    return !ta_host.lazy || reached(TA_HOST_READ(lane->released), lane->completed + 1u);
+    return &lane->queue[lane->completed % TA_HOST_QUEUE_DEPTH].order;
+}
+
+static int has_work(ta_host_lane *lane)
+{
+    return lane->left != 0 || TA_HOST_READ(next_order(lane)->count) != 0;
+}
+
+/* Must the lane leave its work alone? */
+static int held(const ta_host_lane *lane)
+{
+    if (TA_HOST_READ(lane->dropping) || TA_HOST_READ(lane->leaving) || TA_HOST_READ(lane->fault) != TA_OK)
+        return 1;
+    return ta_host.lazy && !reached(TA_HOST_READ(lane->released), lane->completed + 1u);
 }
 
 /* How the next piece shall fail; `late`: only when it is done. */
@@ -117,8 +133,9 @@ static void pause_us(uint32_t us)
 static const ta_host_work *next_piece(ta_host_lane *lane)
 {
     if (lane->left == 0) {
-        lane->order = lane->queue[lane->completed % TA_HOST_QUEUE_DEPTH];
+        lane->order = *next_order(lane);
         lane->left = lane->order.count;
+        TA_HOST_WRITE(next_order(lane)->count, 0u);
     } else {
         lane->order.dispatch++;
     }
@@ -148,6 +165,7 @@ static ta_status do_work(ta_host_lane *lane, const ta_host_work *work)
 static void end_badly(ta_host_lane *lane, ta_status status)
 {
     ta_host_take(&ta_host.lock);
+    pthread_cond_broadcast(&lane->changed); /* of what completed before */
     while (status == TA_ERROR_TIMEOUT && !lane->dropping)
         pthread_cond_wait(&lane->changed, &ta_host.lock);
     if (!lane->dropping) {
@@ -172,44 +190,60 @@ static void do_next(ta_host_lane *lane)
         end_badly(lane, status);
         return;
     }
-    TA_HOST_WRITE_FIRST(lane->completed, lane->completed + 1u);
+    TA_HOST_WRITE(lane->completed, lane->completed + 1u);
+    if (TA_HOST_READ(lane->waiting))
+        wake(lane);
+}
+
+/* Does work come while it looks for it? Nothing that the host sleeps for is kept from it meanwhile. */
+static int finds_work(ta_host_lane *lane)
+{
+    TA_HOST_WRITE_FIRST(lane->completed, lane->completed);
     if (TA_HOST_READ_OTHER(lane->waiting))
         wake(lane);
+    return ta_host_look(&next_order(lane)->count, 0, &lane->idle_us);
 }
 
 /* Work as long as there is any, and look for more. */
 static void be_awake(ta_host_lane *lane)
 {
-    for (;;) {
-        const uint32_t seen = TA_HOST_READ(lane->news);
-        if (TA_HOST_READ(lane->dropping) || TA_HOST_READ(lane->leaving))
-            return;
-        if (ready(lane)) {
+    while (!held(lane)) {
+        if (has_work(lane)) {
             do_next(lane);
             continue;
         }
-        if (lane->idle_us == 0)
-            return;
-        if (!ta_host_look(&lane->news, seen, &lane->idle_us))
+        if (lane->idle_us == 0 || !finds_work(lane))
             return;
     }
+}
+
+/* Sleep until there may be work; only for a moment if the host may believe it awake. Does it no longer? */
+static int sleep_on(ta_host_lane *lane, int known)
+{
+    if (!known) {
+        const struct timespec soon = after_us(CLOCK_MONOTONIC, MOMENT_US);
+        return pthread_cond_timedwait(&lane->changed, &ta_host.lock, &soon) == ETIMEDOUT;
+    }
+    pthread_cond_wait(&lane->changed, &ta_host.lock);
+    return 1;
 }
 
 static void *lane_main(void *argument)
 {
     ta_host_lane *lane = argument;
+    int known = 1; /* that it sleeps */
     ta_host_take(&ta_host.lock);
     while (!lane->leaving) {
-        (void)TA_HOST_READ_OTHER(lane->news);
-        if (lane->dropping || !ready(lane)) {
-            pthread_cond_wait(&lane->changed, &ta_host.lock);
+        if (held(lane) || !has_work(lane)) {
+            known = sleep_on(lane, known);
             continue;
         }
         TA_HOST_WRITE(lane->awake, 1u);
         pthread_mutex_unlock(&ta_host.lock);
         be_awake(lane);
         ta_host_take(&ta_host.lock);
-        TA_HOST_WRITE_FIRST(lane->awake, 0u);
+        TA_HOST_WRITE(lane->awake, 0u);
+        known = 0;
         pthread_cond_broadcast(&lane->changed);
     }
     pthread_mutex_unlock(&ta_host.lock);
@@ -270,19 +304,26 @@ ta_status ta_host_lane_open(uint32_t number)
     return TA_OK;
 }
 
-/* There is news for the lane. The caller holds the lock. */
-static void tell(ta_host_lane *lane)
+/* All places of the queue are free. The lane sleeps. */
+static void empty(ta_host_lane *lane)
 {
-    TA_HOST_WRITE(lane->news, lane->news + 1u);
-    pthread_cond_broadcast(&lane->changed);
+    for (uint32_t i = 0; i < TA_HOST_QUEUE_DEPTH; i++)
+        TA_HOST_WRITE(lane->queue[i].order.count, 0u);
+    lane->left = 0;
+    lane->completed = lane->submitted;
 }
 
-/* The same without the lock, which is taken for a lane that sleeps. */
-static void tell_awake(ta_host_lane *lane)
+/* Have it look up, from its work or from its search for more, and see that it is dropped. The caller holds the lock. */
+static void call_off(ta_host_lane *lane)
 {
-    TA_HOST_WRITE_FIRST(lane->news, lane->news + 1u);
-    if (!TA_HOST_READ_OTHER(lane->awake))
-        wake(lane);
+    const uint32_t queued = lane->submitted - TA_HOST_READ(lane->completed);
+    const ta_core *core = ta_host_lane_core(lane);
+    TA_HOST_WRITE(lane->dropping, 1u);
+    if (lane->awake && queued != 0 && core != NULL)
+        core->halt(core); /* it would not see that no wait is left */
+    if (queued == 0)
+        TA_HOST_WRITE(lane->queue[lane->submitted % TA_HOST_QUEUE_DEPTH].order.count, 1u);
+    pthread_cond_broadcast(&lane->changed);
 }
 
 ta_status ta_host_lane_drop(ta_host_lane *lane)
@@ -290,15 +331,11 @@ ta_status ta_host_lane_drop(ta_host_lane *lane)
     const struct timespec deadline = after_us(CLOCK_MONOTONIC, TA_HOST_PATIENCE_US);
     if (!lane->alive)
         return TA_OK;
-    TA_HOST_WRITE(lane->dropping, 1u);
-    if (lane->awake && TA_HOST_READ(lane->completed) != lane->submitted && ta_host_lane_core(lane) != NULL)
-        ta_host_lane_core(lane)->halt(ta_host_lane_core(lane)); /* it would not see that no wait is left */
-    tell(lane);
+    call_off(lane);
     while (lane->awake)
         if (pthread_cond_timedwait(&lane->changed, &ta_host.lock, &deadline) == ETIMEDOUT && lane->awake)
             return TA_ERROR_TIMEOUT; /* still dropping: whenever it ends, nothing more begins */
-    lane->completed = lane->submitted;
-    lane->left = 0;
+    empty(lane);
     lane->fault = TA_OK;
     lane->dropping = 0;
     return TA_OK;
@@ -312,7 +349,7 @@ ta_status ta_host_lane_close(ta_host_lane *lane)
     if (status != TA_OK)
         return status;
     TA_HOST_WRITE(lane->leaving, 1u);
-    tell(lane);
+    pthread_cond_broadcast(&lane->changed);
     pthread_mutex_unlock(&ta_host.lock);
     (void)pthread_join(lane->thread, NULL);
     ta_host_take(&ta_host.lock);
@@ -344,9 +381,14 @@ ta_status ta_host_lane_submit(ta_host_lane *lane, ta_host_work work)
         return TA_ERROR_STATE;
     if (lane->dropping || !has_room(lane, work.count))
         return TA_ERROR_BUSY;
-    lane->queue[lane->submitted % TA_HOST_QUEUE_DEPTH] = work;
-    TA_HOST_WRITE(lane->submitted, lane->submitted + work.count);
-    tell_awake(lane);
+    ta_host_work *place = &lane->queue[lane->submitted % TA_HOST_QUEUE_DEPTH].order;
+    place->copy = work.copy;
+    place->dispatch = work.dispatch;
+    place->command = work.command;
+    TA_HOST_WRITE(place->count, work.count);
+    lane->submitted += work.count;
+    if (!TA_HOST_READ(lane->awake))
+        wake(lane);
     return TA_OK;
 }
 
@@ -387,16 +429,23 @@ static ta_status take_fault(ta_host_lane *lane, uint32_t value)
     if (fault == TA_OK || !reached(value, lane->completed))
         return TA_OK;
     TA_HOST_WRITE(lane->fault, TA_OK);
-    tell(lane);
+    pthread_cond_broadcast(&lane->changed);
     return fault;
+}
+
+/* In lazy mode: the lane may go on so far. */
+static void release(ta_host_lane *lane, uint32_t value)
+{
+    ta_host_take(&ta_host.lock);
+    TA_HOST_WRITE(lane->released, value);
+    pthread_cond_broadcast(&lane->changed);
+    pthread_mutex_unlock(&ta_host.lock);
 }
 
 ta_status ta_host_lane_wait(ta_host_lane *lane, uint32_t value, uint32_t timeout_us)
 {
-    if (ta_host.lazy && !reached(lane->released, value)) {
-        TA_HOST_WRITE(lane->released, value);
-        tell_awake(lane);
-    }
+    if (ta_host.lazy && !reached(lane->released, value))
+        release(lane, value);
     if (reached(lane->seen, value))
         return TA_OK;
     if (timeout_us != 0 && lane->alive)

@@ -1,10 +1,10 @@
 /* Shared by the files of the host port.
  *
  * A lane is a thread with a queue: one per DMA channel, one per started instance but the host's. Lanes are
- * numbered as timelines are. The host and a lane that is awake hand work and completions over by counters, each of which
- * one of them writes. A lock guards what is rare: falling asleep and waking, faults, dropping, registers. Bytes that were written
- * before a counter moved are seen by the thread that reads it, so operands need no lock of their own as long as the step
- * table waits where it must: a thread sanitizer finds where it does not.
+ * numbered as timelines are. The host hands work to a lane that is awake in a place of its queue, and a lane tells of
+ * completions by a counter. A lock guards what is rare: falling asleep and waking, faults, dropping, registers. Bytes
+ * that were written before a place was filled or a counter moved are seen by the thread that reads it, so operands need
+ * no lock of their own as long as the step table waits where it must: a thread sanitizer finds where it does not.
  */
 #ifndef TARGET_ARCH_PORT_HOST_STATE_H
 #define TARGET_ARCH_PORT_HOST_STATE_H
@@ -22,12 +22,21 @@
 #define TA_HOST_PATIENCE_US 2000000u /* for a device that was ordered to halt */
 #endif
 
+/* Different threads write what is before and behind this: it begins a line of the cache. */
+#define TA_HOST_APART __attribute__((aligned(64)))
+
 typedef struct ta_host_work {
     const ta_copy *copy;         /* a DMA transfer, */
     const ta_dispatch *dispatch; /* or C functions, one call behind the other, */
     const ta_simulator *command; /* or what the registers say */
     uint32_t count;              /* pieces of work: so many places of the queue, of which the first one has this */
 } ta_host_work;
+
+/* A place of a queue, in a line of its own. It is free while `count` is 0: the host writes that last, and the lane takes the
+ * order and writes 0. */
+typedef struct ta_host_place {
+    TA_HOST_APART ta_host_work order;
+} ta_host_place;
 
 /* What two threads read and write without the lock. */
 #define TA_HOST_READ(place) __atomic_load_n(&(place), __ATOMIC_ACQUIRE)
@@ -36,8 +45,6 @@ typedef struct ta_host_work {
  * sees what the other wrote, so that none sleeps while the other believes it awake. */
 #define TA_HOST_READ_OTHER(place) __atomic_load_n(&(place), __ATOMIC_SEQ_CST)
 #define TA_HOST_WRITE_FIRST(place, value) __atomic_store_n(&(place), (value), __ATOMIC_SEQ_CST)
-/* Different threads write what is before and behind this: it begins a line of the cache. */
-#define TA_HOST_APART __attribute__((aligned(64)))
 
 typedef struct ta_host_lane {
     /* Seldom written: each thread has a copy of this in its cache. */
@@ -56,17 +63,17 @@ typedef struct ta_host_lane {
     uint32_t waiting;  /* the host sleeps until something completes */
     uint32_t awake;    /* the lane may be at work, without the lock */
     /* The host's own. */
-    TA_HOST_APART uint32_t seen; /* so many are known to be complete, without a fault */
+    TA_HOST_APART uint32_t submitted;
+    uint32_t seen; /* so many are known to be complete, without a fault */
     uint32_t wait_us; /* how long it looks for completions before it sleeps; 0: not at all */
-    /* Written by the host. */
-    TA_HOST_APART uint32_t news; /* counts what the lane may have to know, and is written behind it */
-    uint32_t submitted;
-    TA_HOST_APART ta_host_work queue[TA_HOST_QUEUE_DEPTH];
+    /* Written by the host, and emptied by the lane. */
+    ta_host_place queue[TA_HOST_QUEUE_DEPTH];
     /* Written by the lane; while it is not awake, by the host. */
     TA_HOST_APART uint32_t completed;
     ta_status fault; /* of the last completed work, written before it completes; the lane halts until the host cleared it */
-    uint32_t idle_us; /* how long the lane looks for news before it sleeps */
-    uint32_t left;    /* pieces of its order behind the present one */
+    /* The lane's own. */
+    TA_HOST_APART uint32_t idle_us; /* how long it looks for work before it sleeps */
+    uint32_t left; /* pieces of its order behind the present one */
     ta_host_work order; /* the present piece */
 } ta_host_lane;
 
