@@ -46,6 +46,9 @@ _VECTOR_RATES: dict[OperatorKind | str, float] = {
     OperatorKind.DEPTHWISE_CONV2D: 8.0,
 }
 """Products per instruction of HVX in layers of the int8 models of MLPerf Tiny."""
+_SUM_RATE = 13.8
+"""Of HVX, work per instruction of a sum of two tensors of int8."""
+_SUMS = (OperatorKind.ADD, OperatorKind.SUB)
 STACK = Option(name="firmware_stack", default=4096, help="bytes of the firmware's stack")
 
 
@@ -115,14 +118,18 @@ def _default(core: Core) -> DefaultArch:
 
 
 def _vector_rate(question: Question) -> float | None:
-    """8-bit products per cycle on the vectors of a core, None where a SoC file says them itself,
-    or the operator has no form.
+    """Work per cycle on the vectors of a core, None where a SoC file says it itself, or the operator has no
+    form.
     """
     arch, operator = question.instance.arch, question.operator
     if RATE.name in arch.options or arch.isa not in CORES[arch.backend].vectors:
         return None
     bytes_alone = question.model.tensors[operator.inputs[0]].dtype == "int8"
-    return _VECTOR_RATES.get(operator.kind) if bytes_alone and operator.constants else None
+    if not bytes_alone:
+        return None
+    if operator.kind in _SUMS:
+        return None if operator.constants else _SUM_RATE
+    return _VECTOR_RATES.get(operator.kind) if operator.constants else None
 
 
 def _backend(core: Core, description: str) -> Backend:

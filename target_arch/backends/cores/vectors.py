@@ -21,7 +21,7 @@ def vector_piece(operator: Operator, request: LoweringRequest, target: LlvmTarge
     memory = scratch_memory(operator.id, request, form.room)
     room = LocalBuffer(name=f"{operator.id}.scratch0", bytes=form.room, memory=memory)
     buffers = (room,) if form.room else ()
-    reads = (operator.inputs[0], *(constant.name for constant in form.constants))
+    reads = (*operator.inputs, *(constant.name for constant in form.constants))
     writes = (operator.output, *(buffer.name for buffer in buffers))
     call = Call(
         function=function.name,

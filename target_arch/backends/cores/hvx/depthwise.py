@@ -15,8 +15,9 @@ from tvm import te, tirx
 
 from target_arch.backends.cores.hvx.behaviour import behaviour, seen, summed_over
 from target_arch.backends.cores.hvx.copies import Place, copy, fill
+from target_arch.backends.cores.hvx.instructions import PAIR, intrinsic, registers
 from target_arch.backends.cores.hvx.products import GROUP
-from target_arch.backends.cores.hvx.requantizer import Requantizer, intrinsic, of_lanes, packed
+from target_arch.backends.cores.hvx.requantizer import Requantizer, of_lanes, packed
 from target_arch.backends.cores.hvx.windows import ImageWindows
 from target_arch.backends.cores.hvx.writer import (
     BYTES,
@@ -30,8 +31,6 @@ from target_arch.backends.cores.hvx.writer import (
 )
 from target_arch.relax.te.definition import Definition
 from target_arch.soc.rounding import ceil_div, round_up
-
-_PAIR = f"{WORD}x{2 * WORDS}"
 
 
 @frozen(kw_only=True, eq=False)
@@ -86,7 +85,7 @@ class Depthwise:
         every = np.pad(values, ((0, self.groups * GROUP - taps), (0, 0)))[:, self._channels(channels)]
         return every.reshape(self.groups, GROUP, self.lanes).transpose(0, 2, 1)
 
-    def scales(self, bias: Any) -> Any:
+    def scales(self, bias: Any, _weights: Any) -> Any:
         """The table of scales."""
         return self.requantizer.table(bias, self._channels(self.windows.channels))
 
@@ -216,10 +215,4 @@ def _interleaved(to: Writer, pairs: tuple[tuple[Any, Any], tuple[Any, Any]]) -> 
 
 def _halves(to: Writer, even: Any, odd: Any, width: int) -> list[Any]:
     """Two vectors with their bytes (width -1) or halfwords (-2) taken in turns."""
-    pair = intrinsic("vshuffvdd", odd, even, tirx.const(width, WORD), dtype=_PAIR)
-    found = []
-    for name in ("lo", "hi"):
-        local = to.variable(WORD, WORDS)
-        store_vector(to, local, 0, intrinsic(name, pair))
-        found.append(vector(local, 0))
-    return found
+    return list(registers(to, intrinsic("vshuffvdd", odd, even, tirx.const(width, WORD), dtype=PAIR)))

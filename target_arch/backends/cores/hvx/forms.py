@@ -1,7 +1,7 @@
 """Which operators have a form for HVX, with its packed constants, its C and its object code.
 
-int8 convolutions, depthwise convolutions and dense layers whose requantizer has one; the C is the behavioural
-model of the same operands. Tests: `tests/backends/cores/hvx`.
+int8 convolutions, depthwise convolutions and dense layers whose requantizer has one, sums and differences of
+two tensors of int8; the C is the behavioural model of the same operands. Tests: `tests/backends/cores/hvx`.
 """
 
 from math import prod
@@ -12,9 +12,11 @@ from attrs import evolve, frozen
 from tvm import te, tirx
 
 from target_arch.backends.cores.hvx.depthwise import Depthwise
+from target_arch.backends.cores.hvx.pixels import PixelProducts, few
 from target_arch.backends.cores.hvx.products import Products
 from target_arch.backends.cores.hvx.requantizer import Requantizer, requantizer
-from target_arch.backends.cores.hvx.windows import image_windows, rows_of
+from target_arch.backends.cores.hvx.sums import OPERANDS, TensorSum, sum_of
+from target_arch.backends.cores.hvx.windows import ImageWindows, image_windows, rows_of
 from target_arch.backends.cores.hvx.writer import BYTE, WORD, Pointer, Writer
 from target_arch.plan.arithmetic import Requantization, requantization
 from target_arch.plan.kernels import CFunction
@@ -26,54 +28,69 @@ from target_arch.relax.lower.lowering import lower_definition
 from target_arch.relax.lower.objects import LlvmTarget, object_of
 
 _LARGEST_SUM = (1 << 31) - 1
-_LARGEST_PRODUCT = 1 << 14
+_LARGEST_PRODUCT = 3 << 14
+"""Of a weight and a value from 0 to 255, with 128 times the weight, which the bias then lacks."""
 
 
 @frozen(kw_only=True, eq=False)
 class HvxForm:
-    """An operator on vectors. Its operands are input, the two `constants`, output, and `room` bytes of
-    scratch where there are any.
+    """An operator on vectors. Its operands are inputs, `constants`, output, and `room` bytes of scratch where
+    there are any; `sizes` are the bytes of inputs and output.
     """
 
-    form: Products | Depthwise
+    form: Products | PixelProducts | Depthwise | TensorSum
     kind: str
-    sizes: tuple[int, int]
-    constants: tuple[Tensor, Tensor]
+    sizes: tuple[int, ...]
+    constants: tuple[Tensor, ...] = ()
 
     @property
     def room(self) -> int:
         return self.form.room
 
     def function(self, target: LlvmTarget) -> CFunction:
-        """The function in C and as an object file. Nothing of it may alias."""
+        """The function in C and as an object file. Nothing aliases but the result of a sum and an operand."""
         definition = self.form.definition()
         if self.room:
             room = te.placeholder((self.room,), BYTE, name="room")
             definition = evolve(definition, arguments=(*definition.arguments, room))
         made = lower_definition(definition, f"hvx_{self.kind}").function
-        return evolve(made, in_place=(), object=self._object(made.name, target))
+        alone = made if isinstance(self.form, TensorSum) else evolve(made, in_place=())
+        return evolve(alone, object=self._object(alone, target))
 
-    def _object(self, name: str, target: LlvmTarget) -> bytes:
-        x, out = self.sizes
-        sizes = (
-            x,
-            *(constant.bytes for constant in self.constants),
-            out,
-            *((self.room,) if self.room else ()),
+    def _object(self, function: CFunction, target: LlvmTarget) -> bytes:
+        *inputs, out = self.sizes
+        names = (
+            *(f"x{n}" for n in range(len(inputs))),
+            *("w", "scales")[: len(self.constants)],
+            "out",
+            "room",
         )
-        names = ("x", "w", "scales", "out", "room")
-        pointers = tuple(Pointer(name=each, size=size) for each, size in zip(names, sizes, strict=False))
+        sizes = (*inputs, *(constant.bytes for constant in self.constants), out, self.room)
+        pointers = tuple(
+            Pointer(name=each, size=size) for each, size in zip(names, sizes, strict=True) if size
+        )
         writer = Writer()
         given = pointers if self.room else (*pointers, pointers[-1])
         self.form.write(writer, given)
-        function = tirx.PrimFunc([pointer.data for pointer in pointers], writer.body())
-        return object_of(function.with_attr("tirx.noalias", True), name, target)
+        body = tirx.PrimFunc([pointer.data for pointer in pointers], writer.body())
+        return object_of(body.with_attr("tirx.noalias", not function.in_place), function.name, target)
 
 
 def hvx_form(operator: Operator, model: Model) -> HvxForm | None:
     """The form of an operator, None where it has none."""
-    if operator.kind not in _FORMS or operator.arithmetic is not Arithmetic.TFLITE:
+    if operator.arithmetic is not Arithmetic.TFLITE:
         return None
+    if operator.kind in (OperatorKind.ADD, OperatorKind.SUB):
+        return _sum(operator, model)
+    return _weighted(operator, model) if operator.kind in _FORMS else None
+
+
+def _sum(operator: Operator, model: Model) -> HvxForm | None:
+    form = sum_of(operator, model)
+    return None if form is None else HvxForm(form=form, kind=operator.kind, sizes=(form.bytes,) * OPERANDS)
+
+
+def _weighted(operator: Operator, model: Model) -> HvxForm | None:
     if beyond_plain(operator, model) is not None:
         return None
     x, w, bias = (model.tensors[name] for name in (*operator.inputs, *operator.constants)[:3])
@@ -90,25 +107,30 @@ def hvx_form(operator: Operator, model: Model) -> HvxForm | None:
         return None
     constants = (
         _constant(operator, "weights", form.weights(weights)),
-        _constant(operator, "scales", form.scales(folded)),
+        _constant(operator, "scales", form.scales(folded, weights)),
     )
     return HvxForm(form=form, kind=operator.kind, sizes=(x.bytes, out.bytes), constants=constants)
 
 
-def _conv2d(operator: Operator, model: Model, scale: Requantizer) -> Products | None:
+def _conv2d(operator: Operator, model: Model, scale: Requantizer) -> Products | PixelProducts | None:
     o, *_, channels = model.tensors[operator.constants[0]].shape
     windows = image_windows(operator, model)
     if windows.channels != channels:
         return None
     if windows.plain:
         windows = rows_of(windows.pixels, channels)
-    return Products(windows=windows, outputs=o, requantizer=scale)
+    return _products(windows, o, scale)
 
 
-def _dense(operator: Operator, model: Model, scale: Requantizer) -> Products:
+def _dense(operator: Operator, model: Model, scale: Requantizer) -> Products | PixelProducts:
     outputs, inputs = model.tensors[operator.constants[0]].shape
     count = prod(model.tensors[operator.inputs[0]].shape) // inputs
-    return Products(windows=rows_of(count, inputs), outputs=outputs, requantizer=scale)
+    return _products(rows_of(count, inputs), outputs, scale)
+
+
+def _products(windows: ImageWindows, outputs: int, scale: Requantizer) -> Products | PixelProducts:
+    form = PixelProducts if few(windows, outputs) else Products
+    return form(windows=windows, outputs=outputs, requantizer=scale)
 
 
 def _depthwise(operator: Operator, model: Model, scale: Requantizer) -> Depthwise | None:

@@ -13,8 +13,10 @@ from attrs import frozen
 from tvm import te, tirx
 
 from target_arch.backends.cores.hvx.behaviour import behaviour, seen, summed_over
-from target_arch.backends.cores.hvx.copies import Place, copy, fill
-from target_arch.backends.cores.hvx.requantizer import Requantizer, intrinsic, of_lanes, packed
+from target_arch.backends.cores.hvx.copies import Place, common, copy
+from target_arch.backends.cores.hvx.gathering import Gathering
+from target_arch.backends.cores.hvx.instructions import intrinsic
+from target_arch.backends.cores.hvx.requantizer import Requantizer, of_lanes, packed
 from target_arch.backends.cores.hvx.windows import ImageWindows
 from target_arch.backends.cores.hvx.writer import (
     BYTES,
@@ -27,13 +29,14 @@ from target_arch.backends.cores.hvx.writer import (
     vector,
 )
 from target_arch.relax.te.definition import Definition
+from target_arch.soc.rounding import round_up
 
 GROUP = 4
 """Products of an output that one instruction adds."""
-
-
-def _up(number: int, to: int) -> int:
-    return -(-number // to) * to
+_SUMS = 8
+"""The most vectors of sums in a tile."""
+_RESULTS = BYTES // WORDS
+"""Vectors of sums that become one of results."""
 
 
 @frozen(kw_only=True, eq=False)
@@ -65,25 +68,35 @@ class Products:
     @property
     def high(self) -> int:
         """Pixels in a tile."""
-        return next(count for count in (4, 2, 1) if count * self.wide <= 4 and count <= self.windows.pixels)
+        most = min(_SUMS // self.wide, self.windows.pixels)
+        return next(count for count in (8, 4, 2, 1) if count <= most)
+
+    @property
+    def together(self) -> int:
+        """Pixels in a vector of results."""
+        return min(_RESULTS // self.wide, self.high)
 
     @property
     def gathers(self) -> bool:
         return not self.windows.plain or self.windows.channels % GROUP != 0
 
     @property
+    def _gathering(self) -> Gathering:
+        pad = -self.requantizer.about.input_offset
+        return Gathering(windows=self.windows, pad=pad, row=round_up(self.groups * GROUP, 8))
+
+    @property
     def whole(self) -> bool:
-        """True where the outputs of a tile are adjacent, and as many as a vector has."""
+        """True where the outputs in a vector of results are adjacent, and fill it."""
         run = self.wide * WORDS
-        return (
-            self.high * run == BYTES and self.outputs % run == 0 and self.high in (1, BYTES // self.outputs)
-        )
+        full = self.together * run == BYTES and self.outputs % run == 0
+        return full and self.together in (1, BYTES // self.outputs)
 
     @property
     def room(self) -> int:
-        """Bytes of scratch: gathered products, then a vector of outputs."""
-        gathered = self.high * _up(self.groups * GROUP, 8) if self.gathers else 0
-        return gathered + (0 if self.whole else BYTES)
+        """Bytes of scratch: gathered products, and a vector, of outputs or of what is copied too much."""
+        gathered = self.high * self._gathering.row if self.gathers else 0
+        return gathered + (0 if self.whole and not gathered else BYTES)
 
     def weights(self, values: Any) -> Any:
         """Weights [outputs, products] as they are packed."""
@@ -91,7 +104,7 @@ class Products:
         every = np.pad(values, ((0, padding[0]), (0, padding[1])))
         return every.reshape(self.blocks, WORDS, self.groups, GROUP).transpose(0, 2, 1, 3)
 
-    def scales(self, bias: Any) -> Any:
+    def scales(self, bias: Any, _weights: Any) -> Any:
         """The table of scales."""
         channels = [*range(self.outputs), *[-1] * (self.blocks * WORDS - self.outputs)]
         return self.requantizer.table(bias, channels)
@@ -116,67 +129,11 @@ class Products:
         with to.loop(-(-self.windows.pixels // self.high)) as tile:
             first = tirx.min(tile * self.high, self.windows.pixels - self.high)
             if self.gathers:
-                for pixel in range(self.high):
-                    self._gather(to, pointers, first + pixel, pixel)
+                with to.loop(self.high) as pixel:
+                    self._gathering.write(to, (pointers[0], pointers[-1]), first + pixel, pixel)
             with to.loop(self.blocks // self.wide) as some:
                 sums = self._sums(to, pointers, first, some * self.wide)
                 self._finish(to, pointers, sums, (first, some * self.wide))
-
-    def _gather(self, to: Writer, pointers: tuple[Pointer, ...], pixel: Any, number: int) -> None:
-        """Copies the products of a pixel to a row of the room."""
-        at, (x, *_, room) = self.windows, pointers
-        rows, columns = at.out
-        column, line = tirx.floormod(pixel, columns), tirx.floordiv(pixel, columns)
-        row, image = tirx.floormod(line, rows), tirx.floordiv(line, rows)
-        y, z = at.axes[0].at(row), at.axes[1].at(column)
-        base = number * _up(self.groups * GROUP, 8)
-
-        def source(r: Any, c: Any) -> Place:
-            offset = ((image * at.image[0] + y + r) * at.image[1] + z + c) * at.channels
-            return Place(pointer=x, offset=offset, multiple=at.channels)
-
-        def target(r: int, c: int) -> Place:
-            offset = base + (r * at.kernel[1] + c) * at.channels
-            return Place(pointer=room, offset=offset, multiple=offset or 8)
-
-        self._copy_window(to, (y, z), source, target)
-
-    def _copy_window(self, to: Writer, corner: tuple[Any, Any], source: Any, target: Any) -> None:
-        at = self.windows
-        tests = [
-            test
-            for axis, start in zip(at.axes, corner, strict=True)
-            if axis.leaves_before or axis.leaves_after
-            for test in (start >= 0, start + (axis.reach - 1) < axis.extent)
-        ]
-        together = at.kernel[1] if at.dilation[1] == 1 else 1
-        spots = [(r, c) for r in range(at.kernel[0]) for c in range(0, at.kernel[1], together)]
-
-        def whole() -> None:
-            for r, c in spots:
-                origin = source(r * at.dilation[0], c * at.dilation[1])
-                copy(to, target(r, c), origin, together * at.channels)
-
-        if not tests:
-            whole()
-            return
-        inside = tirx.all(*tests)
-        with to.when(inside):
-            whole()
-        with to.when(tirx.Not(inside)):
-            self._copy_taps(to, corner, source, target)
-
-    def _copy_taps(self, to: Writer, corner: tuple[Any, Any], source: Any, target: Any) -> None:
-        at, pad = self.windows, -self.requantizer.about.input_offset
-        for r in range(at.kernel[0]):
-            for c in range(at.kernel[1]):
-                down, right = r * at.dilation[0], c * at.dilation[1]
-                y, z = corner[0] + down, corner[1] + right
-                inside = tirx.all(y >= 0, y < at.image[0], z >= 0, z < at.image[1])
-                with to.when(inside):
-                    copy(to, target(r, c), source(down, right), at.channels)
-                with to.when(tirx.Not(inside)):
-                    fill(to, target(r, c), pad, at.channels)
 
     def _sums(self, to: Writer, pointers: tuple[Pointer, ...], first: Any, block: Any) -> list[list[Any]]:
         """Local vectors with the sums of a tile, by pixel and block."""
@@ -188,7 +145,7 @@ class Products:
                 bias = of_lanes(to.view(scales, 4), 0, lanes, (block + number) * WORDS)
                 store_vector(to, total, 0, bias)
         data = to.view(room if self.gathers else x, 4)
-        step = _up(self.groups * GROUP, 8) // 4 if self.gathers else self.groups
+        step = self._gathering.row // 4 if self.gathers else self.groups
         start = 0 if self.gathers else first * step
         with to.loop(self.groups) as group:
             for number in range(self.wide):
@@ -209,23 +166,32 @@ class Products:
         _, _, scales, out, room = pointers
         (first, block), lanes, table = at, self.blocks * WORDS, to.view(scales, 4)
         words = [
-            self.requantizer.words(
-                to,
-                vector(total, 0),
-                *(of_lanes(table, row, lanes, (block + number) * WORDS) for row in (1, 2)),
-            )
+            [
+                self.requantizer.words(
+                    to,
+                    vector(total, 0),
+                    *(of_lanes(table, row, lanes, (block + number) * WORDS) for row in (1, 2)),
+                )
+                for number, total in enumerate(each)
+            ]
             for each in sums
-            for number, total in enumerate(each)
         ]
-        result = packed([words[n % len(words)] for n in range(4)])
+        for pixel in range(0, self.high, self.together):
+            some = [word for each in words[pixel : pixel + self.together] for word in each]
+            result = packed([some[n % len(some)] for n in range(_RESULTS)])
+            self._store(to, (out, room), result, (first + pixel, block))
+
+    def _store(self, to: Writer, pointers: tuple[Pointer, Pointer], result: Any, at: tuple[Any, Any]) -> None:
+        """Stores a vector of results, from a pixel and a block of outputs on."""
+        (out, room), (first, block) = pointers, at
         run = self.wide * WORDS
         if self.whole:
             store_vector(to, to.view(out, 1), first * self.outputs + block * WORDS, result)
             return
         kept = self.room - BYTES
         store_vector(to, to.view(room, 1), kept, result)
-        for pixel in range(self.high):
-            source = Place(pointer=room, offset=kept + pixel * run, multiple=8)
+        for pixel in range(self.together):
+            source = Place(pointer=room, offset=kept + pixel * run, multiple=common(8, run))
             offset = (first + pixel) * self.outputs + block * WORDS
             target = Place(pointer=out, offset=offset, multiple=self.outputs)
             self._copy_run(to, target, source, block)

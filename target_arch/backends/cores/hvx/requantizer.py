@@ -12,7 +12,8 @@ import numpy as np
 from attrs import frozen
 from tvm import tirx
 
-from target_arch.backends.cores.hvx.writer import VECTOR, WORD, WORDS, Writer, store_vector, vector
+from target_arch.backends.cores.hvx.instructions import everywhere, intrinsic, kept
+from target_arch.backends.cores.hvx.writer import Writer, vector
 from target_arch.plan.arithmetic import Requantization, Rounding
 from target_arch.relax.te.fixed_point import scaled, wide
 from target_arch.relax.te.scaling import clamped, right_shift
@@ -20,11 +21,6 @@ from target_arch.relax.te.scaling import clamped, right_shift
 _BEFORE = {Rounding.TFLITE: 1, Rounding.TFLITE_SINGLE: 32}
 """By how much a requantizer shifts further than the table says."""
 _MOST = 31
-
-
-def intrinsic(name: str, *operands: Any, dtype: str = VECTOR) -> Any:
-    """A call of an HVX instruction, as LLVM calls it."""
-    return tirx.call_llvm_pure_intrin(dtype, f"llvm.hexagon.V6.{name}.128B", *operands)
 
 
 @frozen(kw_only=True)
@@ -60,21 +56,39 @@ class Requantizer:
     def words(self, to: Writer, sums: Any, multiplier: Any, shift: Any) -> Any:
         """A local vector with 32 outputs for as many sums."""
         about = self.about
-        low = intrinsic("vmpyewuh", sums, multiplier)
-        name = "vmpyowh.rnd.sacc" if about.rounding is Rounding.TFLITE else "vmpyowh.sacc"
-        high = _kept(to, intrinsic(name, low, sums, multiplier))
-        moved = high if about.rounding is Rounding.TFLITE_SINGLE else high + (high >> _all(31))
-        value = ((moved >> tirx.max(shift, _all(0))) + _all(1)) >> _all(1)
+        high = _high(to, sums, multiplier, about.rounding)
+        moved = high if about.rounding is Rounding.TFLITE_SINGLE else _away_from_zero(high)
+        value = ((moved >> tirx.max(shift, everywhere(0))) + everywhere(1)) >> everywhere(1)
         if min(self.shifts) < 0:
-            value = tirx.Select(shift < _all(0), high, value)
-        value = value + _all(about.output_offset)
-        return _kept(to, self._clamped(value))
+            value = tirx.Select(shift < everywhere(0), high, value)
+        value = value + everywhere(about.output_offset)
+        return kept(to, within(value, about.activation_min, about.activation_max))
 
-    def _clamped(self, value: Any) -> Any:
-        """Packing clamps to the range of int8."""
-        about = self.about
-        value = tirx.max(value, _all(about.activation_min)) if about.activation_min > -128 else value
-        return tirx.min(value, _all(about.activation_max)) if about.activation_max < 127 else value
+
+def rounded_twice(to: Writer, value: Any, multiplier: Any, right: int) -> Any:
+    """32 numbers scaled as `Rounding.TFLITE` does, shifted to the right by one number of bits."""
+    high = _high(to, value, multiplier, Rounding.TFLITE)
+    if right == 0:
+        return high
+    return ((_away_from_zero(high) >> everywhere(right - 1)) + everywhere(1)) >> everywhere(1)
+
+
+def _high(to: Writer, value: Any, multiplier: Any, rounding: Rounding) -> Any:
+    """(value * multiplier) >> 31, to the nearest where there is a second rounding."""
+    low = intrinsic("vmpyewuh", value, multiplier)
+    name = "vmpyowh.rnd.sacc" if rounding is Rounding.TFLITE else "vmpyowh.sacc"
+    return kept(to, intrinsic(name, low, value, multiplier))
+
+
+def _away_from_zero(high: Any) -> Any:
+    """A number that half up rounds as `high` is rounded half away from zero."""
+    return high + (high >> everywhere(31))
+
+
+def within(value: Any, low: int, high: int) -> Any:
+    """32 numbers within two limits, where packing, which clamps to int8, does not keep them."""
+    value = tirx.max(value, everywhere(low)) if low > -128 else value
+    return tirx.min(value, everywhere(high)) if high < 127 else value
 
 
 def requantizer(about: Requantization) -> Requantizer | None:
@@ -90,16 +104,6 @@ def packed(words: Sequence[Any]) -> Any:
     """Four vectors of words as one of bytes, in order; each is clamped to int8."""
     halves = [intrinsic("vpackwh.sat", words[n + 1], words[n]) for n in (0, 2)]
     return tirx.reinterpret("int8x128", intrinsic("vpackhb.sat", halves[1], halves[0]))
-
-
-def _all(value: int) -> Any:
-    return tirx.Broadcast(tirx.const(value, WORD), WORDS)
-
-
-def _kept(to: Writer, value: Any) -> Any:
-    local = to.variable(WORD, WORDS)
-    store_vector(to, local, 0, value)
-    return vector(local, 0)
 
 
 def of_lanes(scales: Any, row: int, lanes: int, first: Any) -> Any:

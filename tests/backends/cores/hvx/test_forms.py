@@ -1,7 +1,7 @@
 """Random int8 layers on HVX under QEMU and their C, against the object code without HVX, bit for bit."""
 
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +31,13 @@ TA_ENTRY(_start, begin);
 Call = tuple[str, list[bytes], int, int]
 
 
-def program(folder: Path, calls: list[Call], objects: list[bytes]) -> bytes:
-    """What a program under QEMU writes that calls functions with these inputs: their outputs."""
-    data, body = [], []
+def program(
+    folder: Path, calls: list[Call], objects: list[bytes], replaced: Mapping[int, int] | None = None
+) -> bytes:
+    """What a program under QEMU writes that calls functions with these inputs: their outputs. The output of a
+    call in `replaced` is written over that input of it.
+    """
+    data, body, over = [], [], replaced or {}
     for n, (name, inputs, size, room) in enumerate(calls):
         arrays = [*inputs, bytes(size), bytes(room)] if room else [*inputs, bytes(size)]
         names = [f"a{n}_{i}" for i in range(len(arrays))]
@@ -42,8 +46,9 @@ def program(folder: Path, calls: list[Call], objects: list[bytes]) -> bytes:
             for each, array in zip(names, arrays, strict=True)
         ]
         data.append(f"void {name}({', '.join(['void *'] * len(names))});")
-        body.append(f"{name}({', '.join(names)});")
-        body.append(f"ta_call(TA_CALL_WRITE, 1, (uintptr_t)a{n}_{len(inputs)}, {size}, 0, 0, 0);")
+        out = names[over.get(n, len(inputs))]
+        body.append(f"{name}({', '.join([*names[: len(inputs)], out, *names[len(inputs) + 1 :]])});")
+        body.append(f"ta_call(TA_CALL_WRITE, 1, (uintptr_t){out}, {size}, 0, 0, 0);")
     text = "\n".join(
         [MAIN, *data, "void begin(const uintptr_t *stack) { (void)stack;", *body, "ta_exit(0); }"]
     )
@@ -94,7 +99,9 @@ def layer(rng: Any) -> Model:
     kind = str(rng.choice(["conv2d", "depthwise_conv2d", "dense"]))
     channels = int(rng.choice([1, 3, 4, 7, 8, 16, 24, 40, 64, 96, 128, 136]))
     outputs = (
-        channels if kind == "depthwise_conv2d" else int(rng.choice([1, 5, 12, 32, 48, 64, 96, 128, 130]))
+        channels
+        if kind == "depthwise_conv2d"
+        else int(rng.choice([1, 5, 8, 12, 16, 32, 48, 64, 96, 128, 130]))
     )
     kh, kw, sy, sx = (int(rng.integers(1, 4)) for _ in range(4))
     dy, dx = (int(rng.integers(1, 3)) for _ in range(2))
@@ -129,7 +136,20 @@ def layer(rng: Any) -> Model:
     )
 
 
-def calls_of(model: Model, form: HvxForm, vectors: CFunction, x: bytes) -> tuple[list[Call], list[bytes]]:
+def pair(rng: Any, kind: str, size: int) -> Model:
+    """A random sum or difference of two tensors with so many elements."""
+    x, y, out = (float(each) for each in 10 ** rng.uniform(-2, -1, 3))
+    about = {"activation": str(rng.choice(["none", "relu", "relu6"]))}
+    given = [
+        quantized(name, (1, size), scale, int(rng.integers(-128, 128)))
+        for name, scale in (("x", x), ("y", y))
+    ]
+    return one_operator(
+        kind, "tflite", given, quantized("z", (1, size), out, int(rng.integers(-128, 128))), (), **about
+    )
+
+
+def calls_of(model: Model, form: HvxForm, vectors: CFunction, *x: bytes) -> tuple[list[Call], list[bytes]]:
     (operator,) = model.operators
     plain = lower_operator(operator, model)
     held = [model.tensors[name].data or b"" for name in operator.constants]
@@ -137,8 +157,8 @@ def calls_of(model: Model, form: HvxForm, vectors: CFunction, x: bytes) -> tuple
     size = model.tensors[operator.output].bytes
     packed = [each.data or b"" for each in form.constants]
     calls = [
-        (plain.function.name, [x, *held], size, sum(plain.scratch)),
-        (vectors.name, [x, *packed], size, form.room),
+        (plain.function.name, [*x, *held], size, sum(plain.scratch)),
+        (vectors.name, [*x, *packed], size, form.room),
     ]
     code = lower_operator_object(operator, model, plain.function.name, PLAIN)
     return calls, [code, vectors.object]
@@ -162,6 +182,37 @@ def test_random_layers(needs_tool: Callable[[str], str], tmp_path: Path) -> None
         assert native(tmp_path, vectors, calls[1]) == found[: len(found) // 2], (number, "as C")
         compared += 1
     assert compared > LAYERS // 2
+
+
+@pytest.mark.slow
+def test_random_sums(needs_tool: Callable[[str], str], tmp_path: Path) -> None:
+    """The result may replace an operand, also where the last vector is not whole."""
+    for tool in ("gcc", "clang", "ld.lld", CORE.emulator):
+        needs_tool(tool)
+    rng = np.random.default_rng(11)
+    for size, kind in ((128, "add"), (131, "sub"), (500, "add"), (1024, "sub")):
+        model = pair(rng, kind, size)
+        form = hvx_form(model.operators[0], model)
+        assert form is not None
+        given = [rng.integers(-128, 128, size, dtype=np.int8).tobytes() for _ in range(2)]
+        vectors = form.function(HVX)
+        assert vectors.in_place == ((2, 0), (2, 1))
+        calls, objects = calls_of(model, form, vectors, *given)
+        found = program(tmp_path, [*calls, calls[1], calls[1]], objects, replaced={2: 0, 3: 1})
+        assert found == found[:size] * 4, (size, kind)
+        assert native(tmp_path, vectors, calls[1]) == found[:size], (size, kind, "as C")
+
+
+@pytest.mark.parametrize(
+    ("size", "constant_side"), [(127, False), (256, True)], ids=["less than a vector", "a constant operand"]
+)
+def test_sums_without_a_form(size: int, constant_side: bool) -> None:
+    model = pair(np.random.default_rng(2), "add", size)
+    (operator,) = model.operators
+    if constant_side:
+        first, second = operator.inputs
+        operator = evolve(operator, inputs=(first,), constants=(second,))
+    assert hvx_form(operator, model) is None
 
 
 @pytest.mark.parametrize("dtype", ["int16", "float32"])

@@ -1,0 +1,32 @@
+"""Calls of the instructions of HVX, as LLVM names them, and values of registers and of pairs of registers."""
+
+from typing import Any
+
+from tvm import tirx
+
+from target_arch.backends.cores.hvx.writer import VECTOR, WORD, WORDS, Writer, store_vector, vector
+
+PAIR = f"{WORD}x{2 * WORDS}"
+
+
+def intrinsic(name: str, *operands: Any, dtype: str = VECTOR) -> Any:
+    """A call of an HVX instruction, as LLVM calls it."""
+    return tirx.call_llvm_pure_intrin(dtype, f"llvm.hexagon.V6.{name}.128B", *operands)
+
+
+def everywhere(value: int) -> Any:
+    """A vector with one number in all words."""
+    return tirx.Broadcast(tirx.const(value, WORD), WORDS)
+
+
+def kept(to: Writer, value: Any) -> Any:
+    """The value of an expression, which is computed once."""
+    local = to.variable(WORD, WORDS)
+    store_vector(to, local, 0, value)
+    return vector(local, 0)
+
+
+def registers(to: Writer, pair: Any) -> tuple[Any, Any]:
+    """The lower and the upper register of a pair."""
+    low, high = (kept(to, intrinsic(name, pair)) for name in ("lo", "hi"))
+    return low, high
