@@ -149,12 +149,12 @@ def choices() -> Mapping[str, tuple[str, ...]]:
 
 
 def test_the_codes_of_operators() -> None:
-    layouts = (f"s8_conv2d in {layout}" for layout in ("quads", "pairs", "chunks", "fours"))
+    layouts = (f"s8_conv2d in {layout}" for layout in ("quads", "pairs", "chunks", "fours", "lines"))
     products = (*layouts, DEFINITION)
     assert set(choices().values()) == {products}, "the layout of `mcu_m7` first"
 
 
-@pytest.mark.parametrize("turn", slow_except([], [1, 2, 3, 4], by_hand=[1, 2, 3]))
+@pytest.mark.parametrize("turn", slow_except([], [1, 2, 3, 4, 5], by_hand=[1, 2, 3, 4]))
 def test_every_code_computes_the_same_bits(turn: int, tmp_path: Path) -> None:
     wished = [record(task=task, rule=c[0], choice=c[turn], trace="") for task, c in choices().items()]
     made = compile_model(evolve(KERNELS, tuning=tuning_of(wished)))
