@@ -20,6 +20,7 @@ from target_arch.run.references.find import reference_for
 from target_arch.soc import parse_soc, read_soc
 from target_arch.soc.units import BANDWIDTH, BITS
 from tests.relax.models import helper, onnx_model, save
+from tests.slow import slow_except
 
 Capture = pytest.CaptureFixture[str]
 
@@ -113,18 +114,18 @@ def test_float16_weights_beside_float32_values(tmp_path: Path, capsys: Capture) 
     )
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        ["--memory", "sram=1KiB"],
-        ["--require", "relu=host_cpu", "--forbid", "*=dsp_cpu"],
-        ["--target", "dsp_cpu", "--planner", "search,nodes=300", "--exact"],
-        ["--lowering-order", "program", "--divide", "auto"],
-        ["--lowering-order", "s-tir=program", "--frames", "2"],
-        ["--objective", "throughput", "--within", "1s"],
-        ["--mode", "ddr_only", "--optimize", "size", "--io", "caller", "--partitioning-order", "dsp_cpu"],
-    ],
-)
+OPTIONS = [
+    ["--memory", "sram=1KiB"],
+    ["--require", "relu=host_cpu", "--forbid", "*=dsp_cpu"],
+    ["--target", "dsp_cpu", "--planner", "search,nodes=300", "--exact"],
+    ["--lowering-order", "program", "--divide", "auto"],
+    ["--lowering-order", "s-tir=program", "--frames", "2"],
+    ["--objective", "throughput", "--within", "1s"],
+    ["--mode", "ddr_only", "--optimize", "size", "--io", "caller", "--partitioning-order", "dsp_cpu"],
+]
+
+
+@pytest.mark.parametrize("options", slow_except(OPTIONS[::3], OPTIONS))
 def test_a_bundle_knows_its_options(options: list[str], model: Path, tmp_path: Path) -> None:
     """Comparing its operators compiles it again, which wanted the options again."""
     bundle = str(tmp_path / "bundle")

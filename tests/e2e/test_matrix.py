@@ -13,6 +13,7 @@ from target_arch.run import read_manifest
 from target_arch.run.verification.verify import verify
 from target_arch.soc import shipped_socs
 from tests.e2e.conftest import DIGITS, Compile
+from tests.slow import slow_except
 
 SHARED_MODELS = ("kws_int8", "vww_96_int8", "ic_resnet_int8", "ad01_int8", "ic_resnet_fp32")
 QUICK = ("quad_conv", "mcu_m7")
@@ -67,7 +68,7 @@ def test_shared_model(
         assert verification.equal == verification.outputs == FRAMES, str(verification)
 
 
-@pytest.mark.parametrize("soc", shipped_socs())
+@pytest.mark.parametrize("soc", slow_except([*QUICK, WITH_VECTORS], shipped_socs()))
 def test_digits(compiled: Compile, soc: str) -> None:
     _, folder = compiled(DIGITS, soc)
     verification = verify(DIGITS, folder, count=FRAMES)

@@ -15,6 +15,7 @@ from target_arch.registry import PlugIns
 from target_arch.relax.importer import import_model
 from target_arch.resources import soc_configs
 from target_arch.soc.files.soc_file import read_soc
+from tests.slow import slow_except
 
 ENDS = ("quantize", "dequantize", "requantize", "reshape", "transpose")
 """Which files have conversions where differs, and which dimensions come first."""
@@ -72,7 +73,9 @@ def test_the_operators_are_the_same(net: str, form: str, format: str, tmp_path: 
         assert {model.tensors[each.output].dtype for each in products} == {"int8"}
 
 
-@pytest.mark.parametrize("engine", ["fpga_conv2d", "accelerator", "dsp_cpu", "cmsis_nn"])
+@pytest.mark.parametrize(
+    "engine", slow_except(["dsp_cpu"], ["fpga_conv2d", "accelerator", "dsp_cpu", "cmsis_nn"])
+)
 @pytest.mark.parametrize("net", NAMES)
 def test_engines_take_the_same_ones(net: str, engine: str, tmp_path: Path) -> None:
     backends = PlugIns.discover().backends

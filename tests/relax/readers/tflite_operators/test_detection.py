@@ -18,6 +18,7 @@ from target_arch.run import build, run_frames, write_bundle
 from target_arch.run.references.litert import litert
 from target_arch.soc.files.soc_file import read_soc
 from tests.relax.readers.tflite_operators.refusals import reasons
+from tests.slow import slow_except
 
 CODE = "TFLite_Detection_PostProcess"
 
@@ -92,7 +93,7 @@ DETECTORS = {
 }
 
 
-@pytest.mark.parametrize("name", DETECTORS)
+@pytest.mark.parametrize("name", slow_except(["regular"], DETECTORS))
 def test_boxes_are_bit_equal(name: str, tmp_path: Path, needs_tool: Callable[[str], str]) -> None:
     needs_tool("gcc")
     rng, detector = np.random.default_rng(len(name)), DETECTORS[name]
