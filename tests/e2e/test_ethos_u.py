@@ -123,7 +123,7 @@ tried: note: split (3), re-place (1)
 hint: `sram` 1 KiB larger, or `add_2` on `host_cpu`, or `divide='auto'`, which computes operators in slices"""
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_where_nothing_fits_the_model_is_refused(model: Path) -> None:
     with pytest.raises(DiagnosticError) as refused:
         compile_model(CompileRequest(model_path=model, soc=chip(3 * KIB), require=ON_NPU))

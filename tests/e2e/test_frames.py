@@ -142,7 +142,7 @@ def test_what_goes_wrong_on_cores(sanitizer: str, needs_tool: Callable[[str], st
     check_program(PROGRAM, apart(tmp_path / "b"), needs_tool("cc"), f"-fsanitize={sanitizer}", "-DTWO_CORES")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_slices_of_the_host(shared: Path, tmp_path: Path) -> None:
     model = shared / "models" / "ic_resnet_int8.tflite"
     folder = written(model, "quad_conv", tmp_path / "b", divide="host")

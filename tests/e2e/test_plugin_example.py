@@ -120,7 +120,7 @@ def test_a_model_runs_on_it_and_is_right(
 @pytest.mark.slow
 @pytest.mark.usefixtures("installed")
 @pytest.mark.parametrize("sanitizer", ["address,undefined", "thread"])
-@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("compiler", ["gcc", pytest.param("clang", marks=pytest.mark.long)])
 def test_its_c_is_clean(
     model: Path, tmp_path: Path, needs_tool: Callable[[str], str], compiler: str, sanitizer: str
 ) -> None:

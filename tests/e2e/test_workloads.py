@@ -113,7 +113,10 @@ APART = {"m0": "dsp_cpu", "m1": "fpga_conv2d", "m2": "dsp_cpu"}
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "sanitizer",
-    ["", "-fsanitize=address,undefined", "-fsanitize=thread"],
+    [
+        "-fsanitize=thread",
+        *(pytest.param(more, marks=pytest.mark.long) for more in ("", "-fsanitize=address,undefined")),
+    ],
 )
 def test_models_on_different_devices_run_at_once(sanitizer: str, needs_tool: Tool, tmp_path: Path) -> None:
     """Two on one device in turn, and both at once with one on another device."""

@@ -84,6 +84,7 @@ def test_equal_arguments_give_equal_bytes(
         assert model.quantized((INT8, FLOAT, INT4), setting) == again.quantized((INT8, FLOAT, INT4), setting)
 
 
+@pytest.mark.long
 def test_a_budget_is_held_and_the_bundle_verifies(file: Path, tmp_path: Path) -> None:
     result = quantize_model(file, SOC, written(tmp_path, x=images()), within=["flash=2500B"])
     assert result.library == "torchao"

@@ -94,7 +94,7 @@ def test_every_algorithm_yields_valid_plans(rows: tuple[Buffer, ...], algorithm:
 
 
 @pytest.mark.slow
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.lists(buffers(), min_size=1, max_size=3))
 def test_kept_plans_are_those_that_are_made_anew(several: list[tuple[Buffer, ...]]) -> None:
     known: dict[object, MemoryPlan] = {}

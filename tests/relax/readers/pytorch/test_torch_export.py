@@ -14,6 +14,7 @@ from target_arch.plan.inputs.shapes import InputShapes
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.relax.importer import import_model
 from tests.relax.emulate import evaluate
+from tests.slow import slow_except
 
 
 def complaint(path: Path) -> str:
@@ -145,7 +146,7 @@ def test_recurrent_layers(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("sequence_first", [True, False])
-@pytest.mark.parametrize("has_biases", [True, False])
+@pytest.mark.parametrize("has_biases", slow_except([True], [True, False], by_hand=[False]))
 @pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN", "RNN of relu"])
 def test_recurrent_layers_are_operators(
     kind: str, has_biases: bool, sequence_first: bool, tmp_path: Path
