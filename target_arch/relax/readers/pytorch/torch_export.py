@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from zipfile import is_zipfile
+from zipfile import BadZipFile, is_zipfile
 
 from attrs import evolve
 
@@ -77,7 +77,7 @@ def load_program(path: Path, data: bytes, foreign: Foreign = no_libraries) -> An
     """The exported program in an archive, loaded without running code from it. Its operators are those of
     PyTorch and of libraries (`foreign`). Raises DiagnosticError.
     """
-    if not is_zipfile(io.BytesIO(data)):
+    if not _is_archive(data):
         raise model_error("model-damaged", path, "the archive is cut off or damaged", "export it again")
     if find_spec("torch") is None:
         message = "reading `.pt2` needs PyTorch"
@@ -99,6 +99,13 @@ def load_program(path: Path, data: bytes, foreign: Foreign = no_libraries) -> An
         # PyTorch checks what it builds with exceptions of every kind.
         message = "this is no saved torch.export program: its parts contradict each other"
         raise model_error("model-damaged", path, message, _WRITE) from error
+
+
+def _is_archive(data: bytes) -> bool:
+    try:
+        return is_zipfile(io.BytesIO(data))
+    except BadZipFile:  # one of several disks
+        return False
 
 
 _WRITE = "write it with `torch.export.save`"

@@ -1,5 +1,6 @@
 """Saved torch.export programs; all but the first test need PyTorch."""
 
+import struct
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -33,9 +34,13 @@ def test_without_torch_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.Mo
     )
 
 
-def test_a_truncated_archive(tmp_path: Path) -> None:
+DISKS = b"PK\x06\x07" + struct.pack("<LQL", 0, 0, 2) + b"PK\x05\x06" + bytes(18)
+
+
+@pytest.mark.parametrize("end", [bytes(100), DISKS], ids=["cut off", "of two disks"])
+def test_an_archive_without_its_end(tmp_path: Path, end: bytes) -> None:
     path = tmp_path / "m.pt2"
-    path.write_bytes(b"PK\x03\x04" + bytes(100))
+    path.write_bytes(b"PK\x03\x04" + end)
     assert complaint(path) == (
         "m.pt2: error: the archive is cut off or damaged [model-damaged]\nhint: export it again"
     )
