@@ -4,6 +4,7 @@
 
 import argparse
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from attrs import evolve, field, frozen
 
@@ -242,19 +243,21 @@ def _idle_cores(
 
 def _quantity(value: Word, key: Word, kind: Kind, wrong: list[Diagnostic]) -> int:
     """A size or a clock; a bare number is bytes, as in a SoC file. 0 where it is wrong."""
-    faults: list[Fault] = []
     number = _whole(value.text)
-    read = kind.read((key.text,), value.text if number is None else number, faults)
-    wrong += [refused(value, fault.message, fault.rule, fault.hint) for fault in faults]
-    return 0 if read is None else read
+    return _read(value, key, kind, value.text if number is None else number, wrong) or 0
 
 
 def _instruction_set(value: Word, key: Word, wrong: list[Diagnostic]) -> InstructionSet:
     """The instruction set of that name; the one without vectors where there is none."""
+    return InstructionSet(_read(value, key, _ISA, value.text, wrong) or InstructionSet.GENERIC)
+
+
+def _read(value: Word, key: Word, kind: Kind, given: str | int, wrong: list[Diagnostic]) -> Any:
+    """The value, read as a SoC file's; None where it is wrong."""
     faults: list[Fault] = []
-    read = _ISA.read((key.text,), value.text, faults)
+    read = kind.read((key.text,), given, faults)
     wrong += [refused(value, fault.message, fault.rule, fault.hint) for fault in faults]
-    return InstructionSet.GENERIC if read is None else InstructionSet(read)
+    return read
 
 
 def _typed(value: Word, option: Option, arch: str, wrong: list[Diagnostic]) -> Value:

@@ -17,7 +17,7 @@ from target_arch.backends.cores.hvx.behaviour import behaviour, seen, summed_ove
 from target_arch.backends.cores.hvx.copies import Place, common, copy
 from target_arch.backends.cores.hvx.gathering import Gathering
 from target_arch.backends.cores.hvx.instructions import PAIR, everywhere, intrinsic, kept, registers
-from target_arch.backends.cores.hvx.products import GROUP
+from target_arch.backends.cores.hvx.products import GROUP, in_blocks
 from target_arch.backends.cores.hvx.requantizer import Requantizer, packed
 from target_arch.backends.cores.hvx.windows import ImageWindows
 from target_arch.backends.cores.hvx.writer import (
@@ -46,8 +46,7 @@ _STORED, _ZERO = 128, -0x7F7F7F80
 
 def few(windows: ImageWindows, outputs: int) -> bool:
     """Whether so many outputs are few enough, for a vector of pixels and a little scratch."""
-    depth = windows.taps * windows.channels
-    return outputs <= _MOST and windows.pixels >= WORDS and depth <= _DEEPEST
+    return outputs <= _MOST and windows.pixels >= WORDS and windows.depth <= _DEEPEST
 
 
 @frozen(kw_only=True, eq=False)
@@ -59,13 +58,8 @@ class PixelProducts:
     requantizer: Requantizer
 
     @property
-    def depth(self) -> int:
-        """Products of an output."""
-        return self.windows.taps * self.windows.channels
-
-    @property
     def groups(self) -> int:
-        return ceil_div(self.depth, GROUP)
+        return ceil_div(self.windows.depth, GROUP)
 
     @property
     def rows(self) -> int:
@@ -79,7 +73,7 @@ class PixelProducts:
 
     @property
     def gathers(self) -> bool:
-        return not self.windows.plain or self.words * GROUP != self.depth
+        return not self.windows.plain or self.words * GROUP != self.windows.depth
 
     @property
     def gathering(self) -> Gathering:
@@ -99,9 +93,7 @@ class PixelProducts:
 
     def weights(self, values: Any) -> Any:
         """Weights [outputs, products] as they are packed."""
-        padding = (self.rows - self.outputs, self.groups * GROUP - self.depth)
-        every = np.pad(values, ((0, padding[0]), (0, padding[1])))
-        return every.reshape(self.rows // TILE, TILE, self.groups, GROUP).transpose(0, 2, 1, 3)
+        return in_blocks(values, TILE)
 
     def scales(self, bias: Any, weights: Any) -> Any:
         """The table of scales, whose biases are for values from 0 to 255."""
@@ -131,7 +123,7 @@ class PixelProducts:
             if self.gathers:
                 with to.loop(WORDS) as pixel:
                     self.gathering.write(to, (x, room), first + pixel, pixel)
-            place = (room, 0) if self.gathers else (x, first * self.depth)
+            place = (room, 0) if self.gathers else (x, first * self.windows.depth)
             for chunk in range(0, self.groups, WORDS):
                 self._turn(to, place, room, chunk)
             results = [

@@ -29,7 +29,7 @@ from target_arch.backends.cores.hvx.writer import (
     vector,
 )
 from target_arch.relax.te.definition import Definition
-from target_arch.soc.rounding import round_up
+from target_arch.soc.rounding import ceil_div, round_up
 
 GROUP = 4
 """Products of an output that one instruction adds."""
@@ -37,6 +37,16 @@ _SUMS = 8
 """The most vectors of sums in a tile."""
 _RESULTS = BYTES // WORDS
 """Vectors of sums that become one of results."""
+
+
+def in_blocks(weights: Any, outputs: int) -> Any:
+    """Weights [outputs, products] in blocks of so many outputs, four products of each together, zeros where
+    there is none.
+    """
+    blocks, groups = ceil_div(weights.shape[0], outputs), ceil_div(weights.shape[1], GROUP)
+    padding = (blocks * outputs - weights.shape[0], groups * GROUP - weights.shape[1])
+    every = np.pad(weights, ((0, padding[0]), (0, padding[1])))
+    return every.reshape(blocks, outputs, groups, GROUP).transpose(0, 2, 1, 3)
 
 
 @frozen(kw_only=True, eq=False)
@@ -48,17 +58,12 @@ class Products:
     requantizer: Requantizer
 
     @property
-    def depth(self) -> int:
-        """Products of an output."""
-        return self.windows.taps * self.windows.channels
-
-    @property
     def groups(self) -> int:
-        return -(-self.depth // GROUP)
+        return ceil_div(self.windows.depth, GROUP)
 
     @property
     def blocks(self) -> int:
-        return -(-self.outputs // WORDS)
+        return ceil_div(self.outputs, WORDS)
 
     @property
     def wide(self) -> int:
@@ -100,9 +105,7 @@ class Products:
 
     def weights(self, values: Any) -> Any:
         """Weights [outputs, products] as they are packed."""
-        padding = (self.blocks * WORDS - self.outputs, self.groups * GROUP - self.depth)
-        every = np.pad(values, ((0, padding[0]), (0, padding[1])))
-        return every.reshape(self.blocks, WORDS, self.groups, GROUP).transpose(0, 2, 1, 3)
+        return in_blocks(values, WORDS)
 
     def scales(self, bias: Any, _weights: Any) -> Any:
         """The table of scales."""

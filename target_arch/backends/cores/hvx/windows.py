@@ -44,6 +44,11 @@ class ImageWindows:
         return self.kernel[0] * self.kernel[1]
 
     @property
+    def depth(self) -> int:
+        """Products of an output of all channels."""
+        return self.taps * self.channels
+
+    @property
     def pixels(self) -> int:
         """Of the output."""
         return self.batch * self.out[0] * self.out[1]
