@@ -145,6 +145,8 @@ def _members(data: bytes) -> _Members:
             if sum(info.file_size for info in infos) > _MOST_BYTES:
                 raise NoProgram(f"it unpacks to more than {_MOST_BYTES:,} B")
             found = {info.filename.partition("/")[2]: archive.read(info) for info in infos}
+    except NoProgram:
+        raise
     except Exception as error:  # of zipfile, and of the decompressors, which have no class in common
         raise NoProgram("the archive is cut off or damaged") from error
     if "serialized_exported_program.json" in {info.filename for info in infos}:

@@ -3,6 +3,7 @@
 import io
 import json
 import pickle
+import struct
 import zipfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -13,7 +14,7 @@ import pytest
 
 from conformance.fuzz_readers.corpus import exported_programs
 from target_arch.diagnostics import DiagnosticError
-from target_arch.relax.readers.pytorch.pt2_archive import Unsafe, plain_archive
+from target_arch.relax.readers.pytorch.pt2_archive import NoProgram, Unsafe, plain_archive
 from target_arch.relax.readers.pytorch.torch_export import load_program
 
 Members = dict[str, bytes]
@@ -162,3 +163,11 @@ def test_guards_and_traces_are_left_out(harmless: bytes) -> None:
     guarded = changed(harmless, in_json(MODEL, lambda model: model.update(guards_code=[EVIL])))
     model = plain_archive(guarded).graph
     assert (model["guards_code"], node(dict(model))["metadata"]) == ([], {})
+
+
+def test_what_unpacks_to_too_much_says_so(harmless: bytes) -> None:
+    """The sizes in the list at the end of an archive, which are added before anything is unpacked."""
+    entry = harmless.rindex(b"PK\x01\x02")
+    huge = harmless[: entry + 24] + struct.pack("<L", 2**32 - 2) + harmless[entry + 28 :]
+    with pytest.raises(NoProgram, match="it unpacks to more than 4,294,967,296 B"):
+        plain_archive(huge)
