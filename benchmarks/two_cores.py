@@ -1,13 +1,15 @@
-"""Real time of a run on two cores of this computer: `python -m benchmarks.two_cores [MODEL…] [--only TEXT]
-[--rounds 15] [--calibrated]`.
+"""Real time of a run on two cores of this computer.
 
-Without models: the nets of `benchmarks.networks`, in float and in QDQ. Ours is built with -O3 -march=native
-for one core, and for two with operators divided. Outputs are compared first: those of two cores with those
-of one, in every bit where they are quantized, and with the peer's, onnxruntime (LiteRT for a TFLite file)
-with two threads. Then all take turns for some rounds, and the shortest run of each counts, since a busy
-computer only adds time. *ceiling* is how much faster two independent programs of one core finish their runs
-side by side than one after the other: as much as this computer gives to two cores that have nothing to do
-with each other. With `--calibrated` operators cost what `target-arch calibrate` measures first.
+    python -m benchmarks.two_cores [MODEL…] [--large] [--only TEXT] [--rounds 15] [--calibrated]
+
+Without models: the small nets of `benchmarks.networks`, or the `--large` ones, in float and in QDQ. Ours is
+built with -O3 -march=native for one core, and for two with operators divided. Outputs are compared first:
+those of two cores with those of one, in every bit where they are quantized, and with the peer's, onnxruntime
+(LiteRT for a TFLite file) with two threads. Then all take turns for some rounds, and the shortest run of each
+counts, since a busy computer only adds time. *ceiling* is how much faster two independent programs of one
+core finish their runs side by side than one after the other: as much as this computer gives to two cores that
+have nothing to do with each other. With `--calibrated` operators cost what `target-arch calibrate` measures
+first.
 """
 
 import argparse
@@ -25,7 +27,7 @@ import numpy as np
 from attrs import frozen
 
 from benchmarks.latency import difference, ours, quantized
-from benchmarks.networks import NETWORKS
+from benchmarks.networks import LARGE, NETWORKS
 from benchmarks.peers import NATIVE
 from benchmarks.timed import TIMER, Array, Frame
 from conformance.topologies import written
@@ -242,9 +244,9 @@ def row(model: Path, rounds: int, folder: Path, *, calibrated: bool = False) -> 
     return [*cells, f"{found[1]:.2f}", difference(divided, theirs)], found
 
 
-def models(folder: Path, only: str) -> Iterator[Path]:
+def models(folder: Path, only: str, *, large: bool) -> Iterator[Path]:
     """The nets with a name that contains this."""
-    for name, made in NETWORKS.items():
+    for name, made in (LARGE if large else NETWORKS).items():
         for form in ("float", "qdq_channels"):
             path = folder / f"{name}_{form}.onnx"
             if only in path.name:
@@ -258,13 +260,14 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("models", nargs="*", type=Path, metavar="MODEL")
+    parser.add_argument("--large", action="store_true", help="nets of the sizes of the papers")
     parser.add_argument("--only", default="", metavar="TEXT", help="nets whose name contains this")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--calibrated", action="store_true")
     options = parser.parse_args()
     rows, ratios = [], []
     with tempfile.TemporaryDirectory() as name:
-        for model in options.models or models(Path(name), options.only):
+        for model in options.models or models(Path(name), options.only, large=options.large):
             cells, found = row(model, options.rounds, Path(name), calibrated=options.calibrated)
             rows.append(cells)
             ratios.append(found)

@@ -32,9 +32,9 @@ _NONE, _RELU6 = 0, 3
 _SAME, _VALID = 0, 1
 
 
-def channels(full: int) -> int:
+def channels(full: int, width: float = WIDTH) -> int:
     """Channels at this width: a multiple of 8 that is at most a tenth less than the product."""
-    wanted = full * WIDTH
+    wanted = full * width
     rounded = max(8, int(wanted + 4) // 8 * 8)
     return rounded if rounded >= 0.9 * wanted else rounded + 8
 

@@ -68,13 +68,14 @@ class ExplainedRun(TypedDict):
     """The run with an operator in shares."""
 
     shares: Annotated[list[Share], "empty where it is whole"]
+    along: Annotated[int | None, "the axis of the shares; null where it is whole"]
     run: Annotated[float | None, "seconds; null where an instance does not take its share"]
 
 
 class ExplainedDivision(ExplainedRun):
     """The shares of an operator as they are, and the run with others."""
 
-    axis: int
+    axis: Annotated[int, "along which shares usually are"]
     extent: Annotated[int, "places along the axis"]
     others: list[ExplainedRun]
 
@@ -222,8 +223,9 @@ def _division(shares: ShareChoice) -> ExplainedDivision:
 
 
 def _shares(tried: ShareRun) -> ExplainedRun:
-    shares = () if tried.cut is None else tried.cut.shares
-    return {"shares": to_json(shares), "run": tried.run}
+    cut = tried.cut
+    shares, along = ((), None) if cut is None else (cut.shares, cut.axis)
+    return {"shares": to_json(shares), "along": along, "run": tried.run}
 
 
 def _candidate(candidate: Candidate, change: str | None) -> ExplainedCandidate:

@@ -1,7 +1,8 @@
 """The division of a model: which operators are computed in slices, and by which instances.
 
-A slice is a range of an operator's result along one axis, the outermost one that has more than one element,
-so that its bytes follow each other. The slices of an operator are operators of the divided model
+A slice is a range of an operator's result along one axis: the outermost one that has more than one element,
+so that its bytes follow each other, or that of channels, where cores that share a cache would both read large
+weights. The slices of an operator are operators of the divided model
 (`stages.division.rewriting`), and `SliceOf` says of which: a claim, which the checker proves
 (`stages.check.meaning.division`).
 """
@@ -103,7 +104,7 @@ class ShareRun:
 @frozen(kw_only=True)
 class ShareChoice:
     """An operator that may be divided along `axis`, which has `extent` places: the run as it is, and with
-    other shares of this operator alone.
+    other shares of this operator alone, some of them along another axis, of channels.
     """
 
     operator: str

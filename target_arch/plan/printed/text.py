@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from target_arch.diagnostics import listed
 from target_arch.plan.costs_used import CostsUsed
-from target_arch.plan.division import DivisionProof, ShareChoice
+from target_arch.plan.division import DivisionProof, ShareChoice, ShareRun
 from target_arch.plan.execution import Execution
 from target_arch.plan.kernels import Operand
 from target_arch.plan.lowered import Attempt
@@ -94,11 +94,22 @@ def share_choice(choice: ShareChoice) -> str:
     """The expected run of an operator in its shares, and in others."""
     chosen, rest = choice.chosen, sorted(choice.others, key=lambda each: (each.run is None, each.run))
     rows = [
-        ("*" if each is chosen else "", "-" if each.run is None else duration(each.run), each.words)
+        (
+            "*" if each is chosen else "",
+            "-" if each.run is None else duration(each.run),
+            _places(each, choice),
+        )
         for each in (chosen, *rest)
     ]
     heading = f"shares of its {choice.extent} places along axis {choice.axis}\n"
     return heading + table(("", "expected run", "places"), rows, right=(1,))
+
+
+def _places(each: ShareRun, choice: ShareChoice) -> str:
+    """The places of shares, which may be along another axis than most."""
+    if each.cut is None or each.cut.axis == choice.axis:
+        return each.words
+    return f"{each.words}, along axis {each.cut.axis}"
 
 
 def _in_region(graph: PartitionGraph, operator: str) -> str:

@@ -1,4 +1,4 @@
-"""The axis along which an operator may be divided, and what a slice of its result needs of its operands."""
+"""The axes along which an operator may be divided, and what a slice of its result needs of its operands."""
 
 from collections.abc import Callable, Mapping
 from math import prod
@@ -47,13 +47,36 @@ def axis_of(operator: Operator, model: Model) -> DivisionAxis | None:
     """
     shape = model.tensors[operator.output].shape
     axis = next((number for number, extent in enumerate(shape) if extent > 1), None)
-    if axis is None:
+    return None if axis is None else _along(operator, model, axis)
+
+
+def channels_of(operator: Operator, model: Model) -> DivisionAxis | None:
+    """The axis of its channels, where its weights are more bytes than all else that it reads and writes; None
+    where that is `axis_of`. Slices read a part of the weights each, and have to be gathered.
+    """
+    if operator.facts.structure is not Structure.PRODUCTS:
         return None
+    weights, *others = (model.tensors[name].bytes for name in (operator.constants[0], *operator.inputs))
+    last = len(model.tensors[operator.output].shape) - 1
+    if weights <= sum(others) + model.tensors[operator.output].bytes:
+        return None
+    found, first = _along(operator, model, last), axis_of(operator, model)
+    return None if first is not None and first.axis == last else found
+
+
+def axis_along(operator: Operator, model: Model, axis: int) -> DivisionAxis | None:
+    """The one of both that is this axis of the result."""
+    both = (axis_of(operator, model), channels_of(operator, model))
+    return next((each for each in both if each is not None and each.axis == axis), None)
+
+
+def _along(operator: Operator, model: Model, axis: int) -> DivisionAxis | None:
     names = (*operator.inputs, operator.output)
     if any(_has_scales(model.tensors[name], axis) for name in names):
         return None
     found = _windows(operator, model, axis)
-    return None if found is None else DivisionAxis(axis=axis, extent=shape[axis], **found)
+    extent = model.tensors[operator.output].shape[axis]
+    return None if found is None else DivisionAxis(axis=axis, extent=extent, **found)
 
 
 def _has_scales(tensor: Tensor, axis: int) -> bool:

@@ -125,7 +125,8 @@ def _ways(each: Divisible, soc: SoC) -> Iterator[_Way]:
         yield _Way(cut=None, loads={each.instance: whole}, shortest=whole)
     for cut in cuts(each, soc):
         loads: dict[str, int] = {}
-        spent = [_pico(each.seconds[one.instance] * len(one.places) / each.extent) for one in cut.shares]
+        extent = each.along(cut.axis).extent
+        spent = [_pico(each.seconds[one.instance] * len(one.places) / extent) for one in cut.shares]
         for share, time in zip(cut.shares, spent, strict=True):
             loads[share.instance] = loads.get(share.instance, 0) + time
         yield _Way(cut=cut, loads=loads, shortest=min(spent))

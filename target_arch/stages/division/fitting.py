@@ -66,7 +66,7 @@ def fits_in_slices(graphs: DividedGraphs, lower: LowerGraph) -> bool:
 
 def _with_room(graphs: DividedGraphs, part: int) -> dict[str, Divisible]:
     """The operators that may be divided, with the largest slices for which instances have room, or one of so
-    many parts of it; without the instances that have none for any slice.
+    many parts of it; without the instances that have none for any slice, and without channels.
     """
     model, setting, found = graphs.base.model, graphs.setting, {}
     for id, each in divisible(graphs.base, setting.part_alignments, setting.soc).items():
@@ -77,6 +77,7 @@ def _with_room(graphs: DividedGraphs, part: int) -> dict[str, Divisible]:
         if limits[each.instance]:
             found[id] = evolve(
                 each,
+                channels=None,
                 seconds={name: seconds for name, seconds in each.seconds.items() if limits[name]},
                 most={name: most for name, most in limits.items() if 0 < most < each.extent},
             )

@@ -25,7 +25,9 @@ def _reaches_over(operator: Operator, model: Model) -> bool:
 
 
 class _Readers:
-    """The makers of the bytes of tensors: slices of a result follow each other, so links are runs."""
+    """The makers of the bytes of tensors: slices of a result follow each other, so links are runs. Slices of
+    channels do not: who gathers them leaves all of the result.
+    """
 
     def __init__(self, model: Model, where: Mapping[str, str]) -> None:
         self._model, self._where, self._makers = model, where, model.makers
@@ -45,7 +47,7 @@ class _Readers:
         maker = self._makers.get(name)
         if maker is None or start >= stop:
             return
-        if maker.id not in self._model.links:
+        if maker.id not in self._model.links or self._interleaves(maker):
             yield self._where[maker.id], stop - start
         elif maker.kind is OperatorKind.SLICE:
             first = self._first(maker)
@@ -56,6 +58,11 @@ class _Readers:
                 size = self._model.tensors[part].bytes
                 yield from self._runs(part, max(start - done, 0), min(stop - done, size))
                 done += size
+
+    def _interleaves(self, maker: Operator) -> bool:
+        """Whether it joins slices whose bytes do not follow each other."""
+        axis = maker.attributes.get("axis")
+        return isinstance(axis, int) and prod(self._model.tensors[maker.output].shape[:axis]) > 1
 
     def _first(self, view: Operator) -> int:
         """The first byte of its source that a view names."""

@@ -14,6 +14,7 @@ from target_arch.soc.rounding import ceil_div
 from target_arch.stages.division.foreign import foreign_bytes
 from target_arch.stages.division.rewriting import Divided, divided
 from target_arch.stages.division.room import too_large
+from target_arch.stages.division.shares import line
 from target_arch.stages.errors import PlacementError, StepError
 from target_arch.stages.memory.warm import LINE
 from target_arch.stages.placement.candidates import CandidateTable, Estimate, PlacementTask
@@ -129,27 +130,27 @@ class DividedGraphs:
 
     @cached_property
     def line(self) -> float:
-        """The seconds for a line of the cache that another core wrote; 0 where that is unknown."""
-        return max(arch.line for arch in self.setting.soc.archs)
+        """As `shares.line`."""
+        return line(self.setting.soc)
 
     def _answers(self, made: Divided, division: Division) -> dict[str, Mapping[str, Estimate]]:
         """The estimates of everything that the model of the file does not have, by operator and instance."""
         known = self.base.model.numbers
         fresh = [operator for operator in made.model.operators if operator.id not in known]
         keys = {operator.id: _key(operator, made) for operator in fresh}
-        asked = {keys[operator.id]: operator for operator in fresh if keys[operator.id] not in self._known}
+        asked = {keys[operator.id]: operator.id for operator in fresh if keys[operator.id] not in self._known}
         if asked:
-            model = evolve(made.model, operators=tuple(asked.values()))
             table = CandidateTable(
                 PlacementTask(
-                    model=model,
+                    model=made.model,
+                    asked=frozenset(asked.values()),
                     setting=self.setting,
                     backends=self.backends,
                     rules=Rules(left_out=self.rules.left_out),
                     order=self.setting.soc.partitioning,
                 )
             )
-            self._known |= {key: table.answers[operator.id] for key, operator in asked.items()}
+            self._known |= {key: table.answers[id] for key, id in asked.items()}
         return {id: self._allowed(id, made, self._known[key]) for id, key in keys.items()}
 
     def _allowed(self, id: str, made: Divided, answers: Mapping[str, Estimate]) -> Mapping[str, Estimate]:
@@ -204,12 +205,16 @@ def as_placed(graph: PartitionGraph, rules: Rules, wanted: Rules) -> PartitionGr
 
 
 def _key(operator: Operator, made: Divided) -> tuple[object, ...]:
-    """The facts that estimates of an operator depend on."""
-    tensors = made.model.tensors
+    """The facts that estimates of an operator depend on: its own, and which operators may share its call."""
+    tensors, uses = made.model.tensors, made.model.uses
     part = made.model.slices.get(operator.id)
     shapes = tuple(tensors[name].shape for name in (*operator.inputs, *operator.constants, operator.output))
     same = operator.kind if part is None else part.operator
-    return (same, tensors[operator.output].dtype, shapes, tuple(sorted(operator.attributes.items())))
+    reader = made.model.readers.get(operator.output)
+    makers = (made.model.makers.get(name) for name in operator.inputs)
+    near = (reader and reader.kind, *(maker and (maker.kind, uses[maker.output]) for maker in makers))
+    own = (same, tensors[operator.output].dtype, shapes, tuple(sorted(operator.attributes.items())))
+    return (*own, uses[operator.output], *near)
 
 
 def _candidate(name: str, answer: Estimate) -> Candidate:

@@ -12,7 +12,7 @@ from attrs import evolve
 
 from target_arch.plan.division import Cut, Division
 from target_arch.plan.model import Model, Operator
-from target_arch.stages.division.axes import axis_of
+from target_arch.stages.division.axes import axis_along
 from target_arch.stages.division.search import Run
 from target_arch.stages.division.shares import Divisible
 
@@ -102,7 +102,7 @@ def _needed(
     name: str, axis: int, reader: Operator, cut: Cut | None, model: Model
 ) -> Iterator[tuple[str, range | None]]:
     """The instances that read a tensor, with the places of it that each share needs; None for all of them."""
-    found = axis_of(reader, model)
+    found = None if cut is None else axis_along(reader, model, cut.axis)
     if cut is None or found is None:
         yield "", None
         return

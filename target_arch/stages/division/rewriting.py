@@ -14,7 +14,7 @@ from attrs import evolve, frozen
 from target_arch.plan.division import Division, Share, SliceOf
 from target_arch.plan.model import DTYPE_BYTES, Attribute, Model, Operator, Quantization, Tensor
 from target_arch.plan.operators.kinds import OperatorKind
-from target_arch.stages.division.axes import DivisionAxis, axis_of
+from target_arch.stages.division.axes import DivisionAxis, axis_along
 
 
 @frozen(kw_only=True)
@@ -29,8 +29,8 @@ class Divided:
 
 
 def divided(model: Model, order: Sequence[Operator], division: Division, homes: Mapping[str, str]) -> Divided:
-    """The model with these operators divided, in that order of its operators. The cuts are along the axes of
-    `axis_of`. `homes` are the instances of the operators that are not divided, and of the host (by the empty
+    """The model with these operators divided, in that order of its operators. The cuts are along axes of
+    `axes`. `homes` are the instances of the operators that are not divided, and of the host (by the empty
     name).
     """
     rewriting = _Rewriting(model, division, homes)
@@ -74,9 +74,8 @@ class _Rewriting:
             self._operators.append(operator)
             self._origins[operator.output] = self._homes[operator.id]
             return
-        axis = axis_of(operator, self._model)
-        assert axis is not None, f"{operator.id} is not divisible"
-        assert axis.axis == cut.axis, f"{operator.id} is not divisible along axis {cut.axis}"
+        axis = axis_along(operator, self._model, cut.axis)
+        assert axis is not None, f"{operator.id} is not divisible along axis {cut.axis}"
         parts, slices = [], list[Operator]()
         for number, share in enumerate(cut.shares):
             part, made = self._slice(operator, axis, number, share)

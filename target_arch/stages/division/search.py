@@ -5,7 +5,7 @@ The first divisions tried divide everything that takes a share of the run in one
 shorter stays. Every try is a run of the whole model; there are `TRIES` from a start, fewer for long models.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import zip_longest
 
@@ -13,7 +13,7 @@ from attrs import define, field
 
 from target_arch.plan.division import Cut, Division
 from target_arch.soc.model import SoC
-from target_arch.stages.division.shares import PIECES, Divisible, alike, cuts
+from target_arch.stages.division.shares import PIECES, Divisible, alike, cuts, line
 
 TRIES = 64
 """The most divisions that are tried from one start."""
@@ -85,15 +85,29 @@ class DivisionSearch:
         for pieces in PIECES:
             yield self._of(partial(Divisible.pieces, count=pieces))
         yield self._of(lambda each: each.spread(each.able) if len(each.able) > 1 else each.pieces(4))
+        if line(self.soc):
+            short = [each for each in self.able.values() if _is_shorter(each)]
+            yield self._of(lambda each: each.spread(each.able), short)
 
     def _spread(self, pieces: int, each: Divisible) -> Cut | None:
         """Among instances alike, or where there is one, in pieces."""
         group = [name for name in alike(self.soc, each.instance) if name in each.seconds]
         return each.spread(group, max(pieces // len(group), 1)) if len(group) > 1 else each.pieces(pieces)
 
-    def _of(self, way: Callable[[Divisible], Cut | None]) -> dict[str, Cut]:
-        found = {each.operator.id: way(each) for each in self.worth}
+    def _of(
+        self, way: Callable[[Divisible], Cut | None], able: Sequence[Divisible] | None = None
+    ) -> dict[str, Cut]:
+        """These operators divided in one way; without any, those that are worth it."""
+        found = {each.operator.id: way(each) for each in (self.worth if able is None else able)}
         return {id: cut for id, cut in found.items() if cut is not None}
+
+
+def _is_shorter(each: Divisible) -> bool:
+    """Whether shares take less than the whole by more than it takes to wake an instance: what reads rows of a
+    divided operator is divided, too, however short it is, or would fetch them from another core's cache.
+    """
+    times = [each.seconds[name] for name in each.able]
+    return len(times) > 1 and times[0] > 2 * len(times) * (times[-1] - times[0])
 
 
 @define(kw_only=True)

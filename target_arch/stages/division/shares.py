@@ -5,13 +5,13 @@ speed.
 from collections.abc import Iterator, Mapping, Sequence
 from math import ceil, gcd, lcm, prod
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from target_arch.plan.division import Cut, Division, Share
 from target_arch.plan.model import DTYPE_BYTES, Model, Operator
 from target_arch.plan.partitions import PartitionGraph
 from target_arch.soc.model import SoC
-from target_arch.stages.division.axes import axis_of
+from target_arch.stages.division.axes import DivisionAxis, axis_of, channels_of
 from target_arch.stages.placement.rules import EVERY
 
 PIECES = (2, 4, 8)
@@ -19,6 +19,8 @@ PIECES = (2, 4, 8)
 SLOWEST = 16.0
 """How many times as long as on the fastest one an instance may take for an operator of which it gets a share.
 """
+_CHANNELS = 16
+"""Slices of channels are multiples of so many, which are a line of a cache in float32."""
 
 
 @frozen(kw_only=True)
@@ -26,6 +28,7 @@ class Divisible:
     """An operator that may be divided: the axis, how many places that has, and in multiples of how many it is
     divided so that slices begin at aligned bytes. `seconds` are those of the whole operator by instance.
     `most` are the places of the largest slice that an instance has room for, where it has none for the whole.
+    `channels` is the same along another axis, where cores share a cache and weights are large.
     """
 
     operator: Operator
@@ -35,6 +38,7 @@ class Divisible:
     instance: str
     seconds: Mapping[str, float] = field(repr=False)
     most: Mapping[str, int] = field(factory=dict)
+    channels: "Divisible | None" = None
 
     def cut(self, instances: Sequence[str], weights: Sequence[float]) -> Cut | None:
         """Shares in that order of the instances and in proportion to the weights; without those that would be
@@ -50,6 +54,10 @@ class Divisible:
         pairs = zip(instances, (0, *ends), ends, strict=False)
         shares = tuple(share for each, a, b in pairs for share in self._slices(each, a, b))
         return Cut(operator=self.operator.id, axis=self.axis, shares=shares) if len(shares) > 1 else None
+
+    def along(self, axis: int) -> "Divisible":
+        """The same along that axis, which is this one's or that of channels."""
+        return self.channels if self.channels is not None and axis == self.channels.axis else self
 
     def _slices(self, instance: str, start: int, stop: int) -> Iterator[Share]:
         """A share in as few slices about alike as the instance has room for; none where it is empty."""
@@ -105,7 +113,7 @@ def divisible(graph: PartitionGraph, alignments: Mapping[str, int], soc: SoC) ->
         seconds = {each.instance: each.cost.compute for each in able if each.cost is not None}
         if axis is not None and seconds:
             fastest = min(seconds, key=lambda name: (seconds[name], name))
-            found[operator.id] = Divisible(
+            each = Divisible(
                 operator=operator,
                 axis=axis.axis,
                 extent=axis.extent,
@@ -113,7 +121,19 @@ def divisible(graph: PartitionGraph, alignments: Mapping[str, int], soc: SoC) ->
                 instance=choice.instance if choice.instance in seconds else fastest,
                 seconds=seconds,
             )
+            beside = channels_of(operator, graph.model) if line(soc) else None
+            found[operator.id] = each if beside is None else _with_channels(each, beside)
     return found
+
+
+def _with_channels(each: Divisible, beside: DivisionAxis) -> Divisible:
+    """The same with its channels, in multiples of those that kernels take at once."""
+    return evolve(each, channels=evolve(each, axis=beside.axis, extent=beside.extent, unit=_CHANNELS))
+
+
+def line(soc: SoC) -> float:
+    """The seconds for a line of the cache that another core wrote; 0 where that is unknown."""
+    return max(arch.line for arch in soc.archs)
 
 
 def host_pieces(able: Mapping[str, Divisible], host: str, longest: float) -> Division:
@@ -149,7 +169,9 @@ def alike(soc: SoC, name: str) -> tuple[str, ...]:
 
 
 def cuts(each: Divisible, soc: SoC) -> Iterator[Cut]:
-    """Ways to divide an operator, each once: among instances alike, among unlike ones, in pieces."""
+    """Ways to divide an operator, each once: among instances alike, among unlike ones, in pieces, which wait
+    for nothing else where cores share a cache.
+    """
     seen: set[Cut] = set()
     for cut in _every(each, soc):
         if cut is not None and cut not in seen:
@@ -165,5 +187,8 @@ def _every(each: Divisible, soc: SoC) -> Iterator[Cut | None]:
     able = each.able
     for count in range(2, len(able) + 1):
         yield each.spread(able[:count])
-    for count in (1, *PIECES):
-        yield each.pieces(count)
+        if each.channels is not None:
+            yield each.channels.spread(able[:count])
+    if len(able) == 1 or not line(soc):
+        for count in (1, *PIECES):
+            yield each.pieces(count)

@@ -39,6 +39,14 @@ class PlacementTask:
     """What backends keep for the model whatever the chip (`Question.shared`)."""
     in_slices: Collection[tuple[str, str]] = ()
     """The operators and instances where only slices need room for their operands."""
+    asked: Collection[str] | None = None
+    """The operators that answers are wanted for; None for all."""
+
+    @property
+    def operators(self) -> tuple[Operator, ...]:
+        """The operators that answers are wanted for."""
+        every = self.model.operators
+        return every if self.asked is None else tuple(each for each in every if each.id in self.asked)
 
     @property
     def soc(self) -> SoC:
@@ -95,7 +103,7 @@ class CandidateTable:
         self._active = {arch.name: costs.power(wanted.soc, arch.name).active for arch in wanted.soc.archs}
         self._rooms = {each.name: room(wanted.soc, each) for each in filter(holds, self._instances)}
         self.reaches = {instance.name: self._reach(instance) for instance in self._instances}
-        self.answers = {operator.id: self._ask(operator) for operator in wanted.model.operators}
+        self.answers = {operator.id: self._ask(operator) for operator in wanted.operators}
         self._require_honoured()
 
     def _reach(self, instance: Instance) -> access.MemoryAccess:
@@ -205,7 +213,7 @@ class CandidateTable:
         operators of one kind with one reason are one mistake.
         """
         found: dict[tuple[str, str], list[Operator]] = {}
-        for operator in self._wanted.model.operators:
+        for operator in self._wanted.operators:
             said = self._dishonoured(operator)
             if said is not None:
                 found.setdefault(said, []).append(operator)

@@ -5,14 +5,14 @@ from numpy.random import Generator
 
 from target_arch.plan.division import Cut, Share
 from target_arch.plan.model import Model, Operator
-from target_arch.stages.division.axes import axis_of
+from target_arch.stages.division.axes import axis_of, channels_of
 from target_arch.stages.division.rewriting import Divided, divided
 
 INSTANCES = ("host_cpu", "dsp_cpu", "fpga_conv2d")
 
 
 def random_division(draw: Generator, model: Model) -> dict[str, Cut]:
-    """Cuts of most operators that have an axis; some overlap."""
+    """Cuts of most operators that have an axis; some overlap, and some are of channels."""
     found = {}
     for operator in model.operators:
         cut = random_cut(draw, model, operator)
@@ -23,9 +23,10 @@ def random_division(draw: Generator, model: Model) -> dict[str, Cut]:
 
 def random_cut(draw: Generator, model: Model, operator: Operator) -> Cut | None:
     """Two to four shares of an operator that has an axis."""
-    axis = axis_of(operator, model)
-    if axis is None:
+    able = [each for each in (axis_of(operator, model), channels_of(operator, model)) if each is not None]
+    if not able:
         return None
+    axis = able[int(draw.integers(len(able)))]
     count = int(min(draw.integers(2, 5), axis.extent))
     ends = sorted(draw.choice(np.arange(1, axis.extent), size=count - 1, replace=False).tolist())
     more = int(draw.random() < 0.3)

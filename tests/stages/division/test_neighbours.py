@@ -94,6 +94,20 @@ def test_a_whole_window_pays_for_all_of_a_slice() -> None:
     assert foreign(model, halves(model, 0)) == {model.operators[1].id: HALF * SIDE * CHANNELS}
 
 
+def test_who_gathers_channels_left_all_of_the_result() -> None:
+    """They are between those of other slices, so that the host copied them: the worker fetches all."""
+    net = Network(np.random.default_rng(3), Arithmetic.TFLITE)
+    start = net.activation((1, 2, 2, CHANNELS))
+    wide = net.conv2d(start, 16, kernel=3, pad=1)
+    model = net.model((start,), (net.conv2d(wide, 16, kernel=3, pad=1),))
+    (first, second) = (operator.id for operator in model.operators)
+    shares = tuple(
+        Share(instance=core, start=at, stop=at + 8) for at, core in zip((0, 8), CORES, strict=True)
+    )
+    cuts = {id: Cut(operator=id, axis=3, shares=shares) for id in (first, second)}
+    assert foreign(model, cuts) == {f"{second}_slice1": 2 * 2 * 16}
+
+
 def test_shares_overlap_where_windows_reach_over_them() -> None:
     model = block()
     found = improved(model, halves(model, 0, 1, 2))

@@ -13,7 +13,7 @@ from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.run.exact.oracle import exact_outputs
 from target_arch.stages.check.meaning.division import division_faults
 from target_arch.stages.division import axes
-from target_arch.stages.division.axes import axis_of
+from target_arch.stages.division.axes import axis_of, channels_of
 from tests.backends.c.one import one_operator, quantized
 from tests.stages.division.random_divisions import divided_at, random_cut, random_division
 
@@ -114,6 +114,35 @@ def test_parts_of_rows_are_no_slices(
     assert cut is not None
     found = tuple(division_faults(model, divided_at(model, {cut.operator: cut}).model))
     assert any("has no slices along axis" in fault.message for fault in found)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_channels_keep_every_bit(seed: int) -> None:
+    """A convolution by its channels, whose result a window reads, and rows of another one."""
+    draw = np.random.default_rng(seed)
+    net = Network(draw)
+    start = net.activation((1, 3, 3, 16))
+    wide = net.conv2d(start, 32, kernel=3, pad=1)
+    made = net.conv2d(wide, 32, kernel=3, pad=1)
+    model = net.model((start,), (net.conv2d(made, 4),))
+    first, second, last = model.operators
+    assert [channels_of(each, model) is None for each in model.operators] == [False, False, True]
+    halves = tuple(Share(instance="dsp_cpu", start=at, stop=at + 16) for at in (0, 16))
+    division = {each.id: Cut(operator=each.id, axis=3, shares=halves) for each in (first, second)}
+    cut = random_cut(draw, model, last)
+    assert cut is not None
+    made_of = divided_at(model, {**division, last.id: cut}).model
+    require_same_bits(draw, model, made_of)
+    swapped = [evolve(each, inputs=each.inputs[::-1]) for each in made_of.operators if "join" in each.id]
+    operators = tuple({each.id: each for each in (*made_of.operators, *swapped)}.values())
+    assert tuple(division_faults(model, evolve(made_of, operators=operators)))
+
+
+def test_channels_are_an_axis_where_weights_are_larger_than_images() -> None:
+    net = Network(np.random.default_rng(0))
+    start = net.activation((1, 9, 9, 16))
+    model = net.model((start,), (net.conv2d(start, 16, kernel=3, pad=1),))
+    assert channels_of(model.operators[0], model) is None
 
 
 def test_two_rows_in_one_are_not_divided_by_channels() -> None:
