@@ -32,7 +32,7 @@ from target_arch.soc.model import HOST_ENGINE, TargetArch
 
 RTL, FIRMWARE = "rtl", "firmware"
 NANOSECONDS, _INSTRUCTIONS, _CYCLES = "nanoseconds", "instructions", "cycles"
-_RTL_LOG, _CORE_LOG = "TARGET_ARCH_RTL_CYCLES", "TARGET_ARCH_CORE_LOG"
+_RTL_LOG, CORE_LOG = "TARGET_ARCH_RTL_CYCLES", "TARGET_ARCH_CORE_LOG"
 _COUNTS = 3
 """Counts at the end of a line of the log: the command, register accesses, transfers."""
 _BEFORE_WORDS = 3
@@ -231,7 +231,7 @@ def _commands(made: CompiledModel, executable: Executable) -> Counts:
 
 def _calls(made: CompiledModel, executable: Executable) -> Counts:
     """Instructions of calls on the one core with firmware, which logs them in the order of the steps."""
-    log = _logged(executable, _CORE_LOG)
+    log = _logged(executable, CORE_LOG)
     counts = [float(line.split()[-1]) for line in log.splitlines()]
     cores = {image.target_arch for image in executable.firmware}
     calls = [

@@ -41,9 +41,9 @@ MEMORY = Option(
     help="memory of the firmware: the host and the core see it",
 )
 _VECTOR_RATES: dict[OperatorKind | str, float] = {
-    OperatorKind.CONV2D: 24.0,
-    OperatorKind.DENSE: 24.0,
-    OperatorKind.DEPTHWISE_CONV2D: 8.0,
+    OperatorKind.CONV2D: 32.0,
+    OperatorKind.DENSE: 32.0,
+    OperatorKind.DEPTHWISE_CONV2D: 9.0,
 }
 """Products per instruction of HVX in layers of the int8 models of MLPerf Tiny."""
 _SUM_RATE = 13.8

@@ -6,15 +6,16 @@ from target_arch.plan.kernels import TENSOR_ALIGNMENT
 from target_arch.soc.model import SoC
 from target_arch.soc.words import InstructionSet
 
-_VECTORS = 64
-"""Bytes of a line of a cache of x86-64, and of its longest vectors: one across two lines is read twice, and
-weights of 8 bits for AMX took a dense layer 1.25 times as long.
+_VECTORS = ((InstructionSet.X86_64, 64), (InstructionSet.HVXV67, 128))
+"""Bytes of the longest vectors. On x86-64 they are lines of a cache: one across two lines is read twice, and
+weights of 8 bits for AMX took a dense layer 1.25 times as long. Code for HVX loads constants and scratch
+where whole vectors begin.
 """
 
 
 def least_alignment(soc: SoC, memory: str) -> int:
     """An alignment that every path of the memory can carry; whole cache lines where they matter."""
-    return lcm(_least(soc, memory), _VECTORS if _has_long_vectors(soc, memory) else 1)
+    return lcm(_least(soc, memory), *_vectors(soc, memory))
 
 
 def part_alignment(soc: SoC, memory: str) -> int:
@@ -28,8 +29,10 @@ def _least(soc: SoC, memory: str) -> int:
     return lcm(TENSOR_ALIGNMENT, soc.own_line(memory), _carried(soc, memory))
 
 
-def _has_long_vectors(soc: SoC, memory: str) -> bool:
-    return any(arch.isa is InstructionSet.X86_64 and memory in arch.memory for arch in soc.archs)
+def _vectors(soc: SoC, memory: str) -> tuple[int, ...]:
+    """The bytes of vectors of the cores that work in a memory."""
+    sets = {arch.isa for arch in soc.archs if memory in arch.memory}
+    return tuple(size for isa, size in _VECTORS if isa in sets)
 
 
 def _carried(soc: SoC, memory: str) -> int:

@@ -20,6 +20,7 @@ def behaviour(
     packed: tuple[tuple[int, ...], int],
     requantizer: Requantizer,
     terms: Terms,
+    lane: Callable[[Any], Any] = lambda channel: channel,
 ) -> Definition:
     """The definition of a form whose weights and scales are `packed`: the shape of weights, and how many
     scales there are in each of three rows.
@@ -32,7 +33,7 @@ def behaviour(
     acc = stage("acc", axes, lambda *index: terms(x, w, index))
 
     def output(b: Any, i: Any, j: Any, k: Any) -> Any:
-        return requantizer.element(acc(b, i, j, k) + scales[0, k], scales, k, "int8")
+        return requantizer.element(acc(b, i, j, k) + scales[0, lane(k)], scales, lane(k), "int8")
 
     out = stage("out", axes, output)
     return Definition(arguments=(x, w, scales, out), schedule=one_by_one(("acc",), ("acc",)))

@@ -17,7 +17,7 @@ from target_arch.backends.cores.hvx.products import Products
 from target_arch.backends.cores.hvx.requantizer import Requantizer, requantizer
 from target_arch.backends.cores.hvx.sums import OPERANDS, TensorSum, sum_of
 from target_arch.backends.cores.hvx.windows import ImageWindows, image_windows, rows_of
-from target_arch.backends.cores.hvx.writer import BYTE, WORD, Pointer, Writer
+from target_arch.backends.cores.hvx.writer import BYTE, BYTES, WORD, Pointer, Writer
 from target_arch.plan.arithmetic import Requantization, requantization
 from target_arch.plan.kernels import CFunction
 from target_arch.plan.model import Model, Operator, Tensor
@@ -27,6 +27,10 @@ from target_arch.plan.products import beyond_plain
 from target_arch.relax.lower.lowering import lower_definition
 from target_arch.relax.lower.objects import LlvmTarget, object_of
 
+ALIGNED = ("w", "scales", "routes", "room")
+"""Parameters that begin at whole vectors."""
+_SCALED = 2
+"""Constants of every layer: weights and scales."""
 _LARGEST_SUM = (1 << 31) - 1
 _LARGEST_PRODUCT = 3 << 14
 """Of a weight and a value from 0 to 255, with 128 times the weight, which the bias then lacks."""
@@ -50,6 +54,10 @@ class HvxForm:
     def function(self, target: LlvmTarget) -> CFunction:
         """The function in C and as an object file. Nothing aliases but the result of a sum and an operand."""
         definition = self.form.definition()
+        if len(self.constants) > _SCALED:
+            routes = te.placeholder(self.constants[-1].shape, BYTE, name="routes")
+            *before, out = definition.arguments
+            definition = evolve(definition, arguments=(*before, routes, out))
         if self.room:
             room = te.placeholder((self.room,), BYTE, name="room")
             definition = evolve(definition, arguments=(*definition.arguments, room))
@@ -61,7 +69,7 @@ class HvxForm:
         *inputs, out = self.sizes
         names = (
             *(f"x{n}" for n in range(len(inputs))),
-            *("w", "scales")[: len(self.constants)],
+            *("w", "scales", "routes")[: len(self.constants)],
             "out",
             "room",
         )
@@ -72,7 +80,8 @@ class HvxForm:
         writer = Writer()
         given = pointers if self.room else (*pointers, pointers[-1])
         self.form.write(writer, given)
-        body = tirx.PrimFunc([pointer.data for pointer in pointers], writer.body())
+        aligned = [pointer for pointer in pointers if pointer.name in ALIGNED]
+        body = tirx.PrimFunc([pointer.data for pointer in pointers], writer.body(aligned))
         return object_of(body.with_attr("tirx.noalias", not function.in_place), function.name, target)
 
 
@@ -105,10 +114,10 @@ def _weighted(operator: Operator, model: Model) -> HvxForm | None:
     folded = _folded(weights, _array(bias), scale.about, 0 if isinstance(form, Depthwise) else 1)
     if folded is None:
         return None
-    constants = (
-        _constant(operator, "weights", form.weights(weights)),
-        _constant(operator, "scales", form.scales(folded, weights)),
-    )
+    packed = {"weights": form.weights(weights), "scales": form.scales(folded, weights)}
+    routes = form.routes() if isinstance(form, PixelProducts | Depthwise) else None
+    packed |= {} if routes is None else {"routes": routes}
+    constants = tuple(_constant(operator, suffix, values) for suffix, values in packed.items())
     return HvxForm(form=form, kind=operator.kind, sizes=(x.bytes, out.bytes), constants=constants)
 
 
@@ -136,7 +145,10 @@ def _products(windows: ImageWindows, outputs: int, scale: Requantizer) -> Produc
 def _depthwise(operator: Operator, model: Model, scale: Requantizer) -> Depthwise | None:
     outputs = model.tensors[operator.constants[0]].shape[-1]
     windows = image_windows(operator, model)
-    return Depthwise(windows=windows, requantizer=scale) if windows.channels == outputs else None
+    small = model.tensors[operator.inputs[0]].bytes < BYTES
+    if windows.channels != outputs or small:
+        return None
+    return Depthwise(windows=windows, requantizer=scale)
 
 
 _FORMS: dict[OperatorKind | str, Any] = {

@@ -1,12 +1,13 @@
-"""Convolutions and dense layers of few outputs: 32 pixels in a vector, four products of each in an
-instruction.
+"""Convolutions and dense layers with 32 pixels in a vector, four products of each in an instruction.
 
-The products of 32 pixels are words, and become vectors [products / 4] of 32 words, one of each pixel, as
-values from 0 to 255: then four weights of an output are one scalar for all pixels, and 128 times the sum of
-its weights is taken from the bias. Weights are packed [outputs / 8][products / 4][8][4], zeros where there is
-none.
+The products of 32 pixels become vectors [products / 4] of 32 words, one of each pixel, as values from 0 to
+255: from lines of the image, or from products that are adjacent. Then four weights of an output are one
+scalar for all pixels, and 128 times the sum of its weights is taken from the bias. Weights are packed
+[outputs / 8][products / 4][8][4], zeros where there is none.
 """
 
+from functools import cached_property
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,12 @@ from attrs import frozen
 from tvm import te, tirx
 
 from target_arch.backends.cores.hvx.behaviour import behaviour, seen, summed_over
-from target_arch.backends.cores.hvx.copies import Place, common, copy
 from target_arch.backends.cores.hvx.gathering import Gathering
 from target_arch.backends.cores.hvx.instructions import PAIR, everywhere, intrinsic, kept, registers
-from target_arch.backends.cores.hvx.products import GROUP, in_blocks
-from target_arch.backends.cores.hvx.requantizer import Requantizer, packed
+from target_arch.backends.cores.hvx.lines import GROUP, SIGNS, STORED, Lines
+from target_arch.backends.cores.hvx.products import in_blocks
+from target_arch.backends.cores.hvx.requantizer import Requantizer
+from target_arch.backends.cores.hvx.routes import route
 from target_arch.backends.cores.hvx.windows import ImageWindows
 from target_arch.backends.cores.hvx.writer import (
     BYTES,
@@ -34,19 +36,17 @@ from target_arch.backends.cores.hvx.writer import (
 from target_arch.relax.te.definition import Definition
 from target_arch.soc.rounding import ceil_div, round_up
 
-TILE = 8
-"""Outputs that are summed at once."""
-_MOST = 16
-"""Of more outputs, vectors of outputs take no more instructions."""
+TILE, _HIGH = 8, 2
+"""Outputs that are summed at once, and the most vectors of pixels."""
+_FEWEST, _MOST = 4, 128
+"""Of fewer outputs those of 32 pixels are no vector; of more, results are many vectors."""
 _DEEPEST = 512
 """Products of an output, for which the scratch is small."""
-_STORED, _ZERO = 128, -0x7F7F7F80
-"""What is added to a value, and four times that as bytes of a word: by exclusive or."""
 
 
 def few(windows: ImageWindows, outputs: int) -> bool:
     """Whether so many outputs are few enough, for a vector of pixels and a little scratch."""
-    return outputs <= _MOST and windows.pixels >= WORDS and windows.depth <= _DEEPEST
+    return _FEWEST <= outputs <= _MOST and windows.pixels >= WORDS and windows.depth <= _DEEPEST
 
 
 @frozen(kw_only=True, eq=False)
@@ -57,19 +57,60 @@ class PixelProducts:
     outputs: int
     requantizer: Requantizer
 
+    @cached_property
+    def lines(self) -> Lines | None:
+        """Where the words of pixels come from; None where they come from adjacent products."""
+        at = self.windows
+        made = Lines(windows=at, pad=self._pad, vectors=self.high)
+        if (
+            at.dilation[1] != 1
+            or at.batch * prod(at.image) * at.channels < BYTES
+            or (at.plain and at.channels < GROUP)
+        ):
+            return None
+        if not at.plain and at.out[0] * at.out[1] < self.high * WORDS:
+            return None
+        if at.plain and self.words * GROUP == at.depth:
+            return None
+        turned = self._turns + (WORDS * at.kernel[0] * 2 if self.gathers else 0)
+        return made if made.loads * made.groups < turned and made.routes is not None else None
+
     @property
-    def groups(self) -> int:
+    def high(self) -> int:
+        """Vectors of pixels that are summed at once."""
+        return min(self.windows.pixels // WORDS, _HIGH)
+
+    @property
+    def _turns(self) -> int:
+        """Exchanges of vectors that words of adjacent products take."""
+        return ceil_div(self.groups_alone, WORDS) * self.words // 2 * (self.words.bit_length() - 1)
+
+    @property
+    def _pad(self) -> int:
+        return -self.requantizer.about.input_offset
+
+    @property
+    def groups_alone(self) -> int:
+        """Words of adjacent products."""
         return ceil_div(self.windows.depth, GROUP)
 
     @property
+    def groups(self) -> int:
+        return self.lines.groups if self.lines else self.groups_alone
+
+    @property
+    def tiles(self) -> int:
+        return ceil_div(self.outputs, TILE)
+
+    @property
     def rows(self) -> int:
-        """Outputs, rounded up to 8 or 16."""
-        return round_up(self.outputs, TILE)
+        """Bytes of a pixel in vectors of results: outputs, rounded up to a power of two."""
+        return max(TILE, 1 << (self.outputs - 1).bit_length())
 
     @property
     def words(self) -> int:
         """Words of a pixel in the vectors that become vectors of one word of each pixel."""
-        return min(1 << (self.groups - 1).bit_length(), WORDS)
+        return min(1 << (self.groups_alone - 1).bit_length(), WORDS)
 
     @property
     def gathers(self) -> bool:
@@ -77,63 +118,107 @@ class PixelProducts:
 
     @property
     def gathering(self) -> Gathering:
-        pad = -self.requantizer.about.input_offset
         row = self.words * GROUP if self.groups <= WORDS else round_up(self.groups * GROUP, 8)
-        return Gathering(windows=self.windows, pad=pad, row=row)
+        return Gathering(windows=self.windows, pad=self._pad, row=row)
 
     @property
     def start(self) -> int:
-        """Where vectors of words are in the room: behind gathered products, later results of 32 pixels."""
-        return max(WORDS * self.gathering.row + BYTES if self.gathers else 0, WORDS * self.rows)
+        """Where vectors of words are in the room: behind lines or gathered products."""
+        if self.lines:
+            return self.lines.room
+        return round_up(self.high * WORDS * self.gathering.row + BYTES, BYTES) if self.gathers else 0
+
+    @property
+    def results(self) -> int:
+        """Where vectors of results are in the room."""
+        return self.start + self.groups * self.high * BYTES
 
     @property
     def room(self) -> int:
         """Bytes of scratch."""
-        return self.start + self.groups * BYTES
+        return self.results + self.high * WORDS * self.rows
 
     def weights(self, values: Any) -> Any:
         """Weights [outputs, products] as they are packed."""
-        return in_blocks(values, TILE)
+        return in_blocks(self.lines.products(values) if self.lines else values, TILE)
 
     def scales(self, bias: Any, weights: Any) -> Any:
         """The table of scales, whose biases are for values from 0 to 255."""
-        bias = bias - _STORED * weights.astype(np.int64).sum(axis=1)
-        return self.requantizer.table(bias, [*range(self.outputs), *[-1] * (self.rows - self.outputs)])
+        bias = bias - STORED * weights.astype(np.int64).sum(axis=1)
+        return self.requantizer.table(bias, [*range(self.outputs), *[-1] * (self._lanes - self.outputs)])
+
+    @property
+    def _lanes(self) -> int:
+        return self.tiles * TILE
+
+    def routes(self) -> Any:
+        """Controls of vectors whose bytes are moved: of lines, and of results that are no whole vectors."""
+        controls = [self.lines.controls().reshape(-1, BYTES)] if self.lines else []
+        if self.rows != self.outputs:
+            places = [
+                byte // self.outputs * self.rows + byte % self.outputs if byte < self._run else None
+                for byte in range(BYTES)
+            ]
+            controls.append(route(places, "vrdelta").view(np.int8).reshape(1, BYTES))
+        return np.concatenate(controls) if controls else None
+
+    @property
+    def _run(self) -> int:
+        """Outputs in a vector of results."""
+        return BYTES // self.rows * self.outputs
 
     def definition(self) -> Definition:
         """The same in C."""
-        at, pad = self.windows, -self.requantizer.about.input_offset
+        at = self.windows
         over = summed_over(kh=at.kernel[0], kw=at.kernel[1], c=at.channels)
+        line = self.lines.words * GROUP if self.lines else at.kernel[1] * at.channels
 
         def terms(x: Any, w: Any, output: tuple[Any, ...]) -> Any:
             row, column, channel = over
-            value, k = seen(at, x, output, (row, column), channel, pad), output[-1]
-            index = (row * at.kernel[1] + column) * at.channels + channel
+            value, k = seen(at, x, output, (row, column), channel, self._pad), output[-1]
+            index = row * line + column * at.channels + channel
             weight = w[tirx.floordiv(k, TILE), tirx.floordiv(index, GROUP), k % TILE, index % GROUP]
-            return te.sum((value + _STORED) * weight.astype("int32"), axis=over)
+            return te.sum((value + STORED) * weight.astype("int32"), axis=over)
 
-        packed = (self.rows // TILE, self.groups, TILE, GROUP), self.rows
+        packed = (self.tiles, self.groups, TILE, GROUP), self._lanes
         return behaviour(at, self.outputs, packed, self.requantizer, terms)
 
     def write(self, to: Writer, pointers: tuple[Pointer, ...]) -> None:
-        """Writes the code on vectors; pointers are x, weights, scales, out and room."""
-        x, *_, out, room = pointers
-        with to.loop(ceil_div(self.windows.pixels, WORDS)) as some:
-            first = tirx.min(some * WORDS, self.windows.pixels - WORDS)
+        """Writes the code on vectors; pointers are x, weights, scales, routes where there are any, out and
+        room.
+        """
+        x, w, scales, *routes, out, room = pointers
+        rest = (w, scales, *routes, out, room)
+        if self.lines:
+            with self.lines.sequence(to, x, room) as first, to.loop(self.lines.tiles) as tile:
+                for number in range(self.high):
+                    self.lines.write(to, (routes[0], room), (tile, number), self._word(0, number))
+                self._outputs(to, rest, first + self.lines.first(tile))
+            return
+        pixels, width = self.windows.pixels, self.high * WORDS
+        with to.loop(ceil_div(pixels, width)) as some:
+            first = tirx.min(some * width, pixels - width)
             if self.gathers:
-                with to.loop(WORDS) as pixel:
+                with to.loop(width) as pixel:
                     self.gathering.write(to, (x, room), first + pixel, pixel)
-            place = (room, 0) if self.gathers else (x, first * self.windows.depth)
-            for chunk in range(0, self.groups, WORDS):
-                self._turn(to, place, room, chunk)
-            results = [
-                result for tile in range(self.rows // TILE) for result in self._results(to, pointers, tile)
-            ]
-            self._store(to, (out, room), _by_pixel(to, results), first)
+            for number in range(self.high):
+                ahead = number * WORDS
+                place = (
+                    (room, ahead * self.gathering.row)
+                    if self.gathers
+                    else (x, (first + ahead) * self.windows.depth)
+                )
+                for chunk in range(0, self.groups, WORDS):
+                    self._turn(to, place, room, (chunk, number))
+            self._outputs(to, rest, first)
 
-    def _turn(self, to: Writer, place: tuple[Pointer, Any], room: Pointer, chunk: int) -> None:
+    def _word(self, group: Any, number: int) -> Any:
+        """Where the words of a vector of pixels are."""
+        return self.start // GROUP + (group * self.high + number) * WORDS
+
+    def _turn(self, to: Writer, place: tuple[Pointer, Any], room: Pointer, of: tuple[int, int]) -> None:
         """Makes of vectors with words of some pixels those with one word of 32 pixels."""
-        pointer, offset = place
+        (pointer, offset), (chunk, which) = place, of
         source = to.view(pointer, 1)
         step = BYTES if self.groups <= WORDS else self.gathering.row
         words = []
@@ -144,49 +229,95 @@ class PixelProducts:
             _exchanged(to, words, bit, ("vdealvdd", -GROUP))
         target = to.view(room, 4)
         for number, word in enumerate(words[: self.groups - chunk]):
-            at = self.start // GROUP + (chunk + number) * WORDS
-            store_vector(to, target, at, tirx.bitwise_xor(word, everywhere(_ZERO)))
+            at = self._word(chunk + number, which)
+            store_vector(to, target, at, tirx.bitwise_xor(word, everywhere(SIGNS)))
 
-    def _results(self, to: Writer, pointers: tuple[Pointer, ...], tile: int) -> list[Any]:
-        """Two vectors with four results of 32 pixels each."""
-        _, w, scales, _, room = pointers
-        table, numbers = to.view(scales, 4), range(tile * TILE, (tile + 1) * TILE)
+    def _outputs(self, to: Writer, pointers: tuple[Pointer, ...], first: Any) -> None:
+        """The outputs of some pixels, whose words are in the room."""
+        w, scales, *routes, out, room = pointers
+        with to.loop(self.tiles) as tile:
+            self._tile(to, (w, scales, room), tile)
+        stored = to.view(room, 4)
+        for high in range(self.high):
+            vectors = [kept(to, vector(stored, self._result(high, n))) for n in range(self._results)]
+            for bit in reversed(range(self._results.bit_length() - 1)):
+                _exchanged(to, vectors, bit, ("vshuffvdd", -GROUP))
+            place = (first + high * WORDS) * self.outputs
+            self._store(to, (routes[0] if routes else None, out), vectors, place)
 
-        def scale(row: int, number: int) -> Any:
-            return tirx.Broadcast(element(table, row * self.rows + number), WORDS)
+    @property
+    def _results(self) -> int:
+        """Vectors of results of 32 pixels."""
+        return WORDS * self.rows // BYTES
 
-        sums = [to.variable(WORD, WORDS) for _ in numbers]
-        for total, number in zip(sums, numbers, strict=True):
-            store_vector(to, total, 0, scale(0, number))
-        weights, data = to.view(w, 8), to.view(room, 4)
+    def _result(self, high: int, number: Any) -> Any:
+        """Where a vector of results is."""
+        return self.results // GROUP + (high * self._results + number) * WORDS
+
+    def _tile(self, to: Writer, pointers: tuple[Pointer, Pointer, Pointer], tile: Any) -> None:
+        """Stores vectors with four results of 32 pixels each."""
+        w, scales, room = pointers
+        table, numbers = to.view(scales, 4), [tile * TILE + number for number in range(TILE)]
+
+        def scale(row: int, number: Any) -> Any:
+            return element(table, row * self._lanes + number)
+
+        def everywhere_scale(row: int, number: Any) -> Any:
+            return kept(to, tirx.Broadcast(scale(row, number), WORDS))
+
+        sums = [[to.variable(WORD, WORDS) for _ in numbers] for _ in range(self.high)]
+        for totals in zip(*sums, numbers, strict=True):
+            *some, number = totals
+            bias = everywhere_scale(0, number)
+            for total in some:
+                store_vector(to, total, 0, bias)
         with to.loop(self.groups) as group:
-            values = kept(to, vector(data, self.start // GROUP + group * WORDS))
-            for pair in range(TILE // 2):
-                two = element(weights, (tile * self.groups + group) * (TILE // 2) + pair)
-                for total, four in zip(sums[2 * pair :], (two, two >> tirx.const(32, "int64")), strict=False):
-                    added = intrinsic("vrmpybus.acc", vector(total, 0), values, four.astype(WORD))
-                    store_vector(to, total, 0, added)
-        words = [
-            self.requantizer.words(to, vector(total, 0), scale(1, number), scale(2, number))
-            for total, number in zip(sums, numbers, strict=True)
-        ]
-        return [kept(to, tirx.reinterpret(VECTOR, packed(words[at : at + 4]))) for at in (0, 4)]
+            self._add(to, (w, room), (tile, group), sums)
+        for half in range(0, TILE, GROUP):
+            some = numbers[half : half + GROUP]
+            multipliers = [everywhere_scale(1, number) for number in some]
+            shifts = [scale(2, number) for number in some]
+            for high, row in enumerate(sums):
+                four = [vector(total, 0) for total in row[half : half + GROUP]]
+                result = self.requantizer.interleaved(to, four, multipliers, shifts)
+                at = self._result(high, tile * (TILE // GROUP) + half // GROUP)
+                store_vector(to, to.view(room, 4), at, tirx.reinterpret(VECTOR, result))
 
-    def _store(self, to: Writer, pointers: tuple[Pointer, Pointer], results: list[Any], first: Any) -> None:
-        """Stores the results of 32 pixels, each of which has `rows` of them."""
-        out, room = pointers
-        whole = self.rows == self.outputs
-        target, start = (to.view(out, 1), first * self.outputs) if whole else (to.view(room, 1), 0)
-        for number, result in enumerate(results):
-            store_vector(to, target, start + number * BYTES, tirx.reinterpret("int8x128", result))
-        if whole:
+    def _add(
+        self, to: Writer, pointers: tuple[Pointer, Pointer], at: tuple[Any, Any], sums: list[list[Any]]
+    ) -> None:
+        """Adds the products of a word of each pixel."""
+        (w, room), (tile, group) = pointers, at
+        weights, data = to.view(w, 8), to.view(room, 4)
+        values = [kept(to, vector(data, self._word(group, number))) for number in range(self.high)]
+        for pair in range(TILE // 2):
+            two = element(weights, (tile * self.groups + group) * (TILE // 2) + pair)
+            for number, four in enumerate((two, two >> tirx.const(32, "int64"))):
+                for row, value in zip(sums, values, strict=True):
+                    total = row[2 * pair + number]
+                    added = intrinsic("vrmpybus.acc", vector(total, 0), value, four.astype(WORD))
+                    store_vector(to, total, 0, added)
+
+    def _store(
+        self, to: Writer, pointers: tuple[Pointer | None, Pointer], vectors: list[Any], place: Any
+    ) -> None:
+        """Stores the outputs of 32 pixels: where they do not fill vectors each replaces what the one before
+        has too much, and the last one has the end of it before its own.
+        """
+        routes, out = pointers
+        target = to.view(out, 1)
+        if routes is None or self.rows == self.outputs:
+            for number, each in enumerate(vectors):
+                store_vector(to, target, place + number * BYTES, tirx.reinterpret("int8x128", each))
             return
-        with to.loop(WORDS) as pixel:
-            source = Place(pointer=room, offset=pixel * self.rows, multiple=TILE)
-            place = Place(
-                pointer=out, offset=(first + pixel) * self.outputs, multiple=common(8, self.outputs)
-            )
-            copy(to, place, source, self.outputs)
+        control = vector(to.view(routes, 4), (routes.size // BYTES - 1) * WORDS)
+        runs = [kept(to, intrinsic("vrdelta", each, control)) for each in vectors]
+        for number, each in enumerate(runs[:-1]):
+            store_vector(to, target, place + number * self._run, tirx.reinterpret("int8x128", each))
+        before = intrinsic("vror", runs[-2], tirx.const(self._run, WORD))
+        last = intrinsic("vlalignb", runs[-1], before, tirx.const(BYTES - self._run, WORD))
+        end = place + WORDS * self.outputs - BYTES
+        store_vector(to, target, end, tirx.reinterpret("int8x128", last))
 
 
 def _exchanged(to: Writer, vectors: list[Any], bit: int, by: tuple[str, int]) -> None:
@@ -197,15 +328,3 @@ def _exchanged(to: Writer, vectors: list[Any], bit: int, by: tuple[str, int]) ->
         if other != number:
             pair = intrinsic(name, vectors[other], vectors[number], tirx.const(width, WORD), dtype=PAIR)
             vectors[number], vectors[other] = registers(to, pair)
-
-
-def _by_pixel(to: Writer, vectors: list[Any]) -> list[Any]:
-    """Bytes [outputs][32 pixels] as [32 pixels][outputs]: bits of the output become the lowest of an address,
-    the highest first, and each time the then highest bit of a lane the bit of the vector's number.
-    """
-    bits = len(vectors).bit_length() - 1
-    found = list(vectors)
-    order = [*reversed(range(bits))]
-    for step in range(bits + 2):
-        _exchanged(to, found, order[step % bits], ("vshuffvdd", -1))
-    return found

@@ -16,7 +16,7 @@ from target_arch.backends.cores.hvx.behaviour import behaviour, seen, summed_ove
 from target_arch.backends.cores.hvx.copies import Place, common, copy
 from target_arch.backends.cores.hvx.gathering import Gathering
 from target_arch.backends.cores.hvx.instructions import intrinsic
-from target_arch.backends.cores.hvx.requantizer import Requantizer, of_lanes, packed
+from target_arch.backends.cores.hvx.requantizer import Requantizer, of_lanes
 from target_arch.backends.cores.hvx.windows import ImageWindows
 from target_arch.backends.cores.hvx.writer import (
     BYTES,
@@ -181,7 +181,7 @@ class Products:
         ]
         for pixel in range(0, self.high, self.together):
             some = [word for each in words[pixel : pixel + self.together] for word in each]
-            result = packed([some[n % len(some)] for n in range(_RESULTS)])
+            result = self.requantizer.in_order([some[n % len(some)] for n in range(_RESULTS)])
             self._store(to, (out, room), result, (first + pixel, block))
 
     def _store(self, to: Writer, pointers: tuple[Pointer, Pointer], result: Any, at: tuple[Any, Any]) -> None:

@@ -13,7 +13,7 @@ from attrs import frozen
 from tvm import tirx
 
 from target_arch.backends.cores.hvx.instructions import everywhere, intrinsic, kept
-from target_arch.backends.cores.hvx.writer import Writer, vector
+from target_arch.backends.cores.hvx.writer import BYTES, WORD, WORDS, Writer, vector
 from target_arch.plan.arithmetic import Requantization, Rounding
 from target_arch.relax.te.fixed_point import scaled, wide
 from target_arch.relax.te.scaling import clamped, right_shift
@@ -21,6 +21,8 @@ from target_arch.relax.te.scaling import clamped, right_shift
 _BEFORE = {Rounding.TFLITE: 1, Rounding.TFLITE_SINGLE: 32}
 """By how much a requantizer shifts further than the table says."""
 _MOST = 31
+_SIGNS = -0x7F7F7F80
+"""128 in each byte of a word: added by exclusive or, it makes int8 of values from 0 to 255."""
 
 
 @frozen(kw_only=True)
@@ -53,16 +55,58 @@ class Requantizer:
         value = value + wide(about.output_offset)
         return clamped(value, about.activation_min, about.activation_max).astype(dtype)
 
+    @property
+    def positive(self) -> bool:
+        """True where what is below zero before the offset is clamped to it: how a negative number is rounded
+        to zero does not matter then.
+        """
+        return self.about.activation_min >= self.about.output_offset
+
     def words(self, to: Writer, sums: Any, multiplier: Any, shift: Any) -> Any:
-        """A local vector with 32 outputs for as many sums."""
+        """A local vector with 32 results for as many sums, without offset and limits."""
+        return kept(to, self._shifted(_high(to, sums, multiplier, self.about.rounding), shift))
+
+    def in_order(self, words: Sequence[Any]) -> Any:
+        """Four vectors of results as one of outputs, int8 in the order of the words."""
         about = self.about
-        high = _high(to, sums, multiplier, about.rounding)
-        moved = high if about.rounding is Rounding.TFLITE_SINGLE else _away_from_zero(high)
-        value = ((moved >> tirx.max(shift, everywhere(0))) + everywhere(1)) >> everywhere(1)
+        return packed(words, about.output_offset, (about.activation_min, about.activation_max))
+
+    def interleaved(self, to: Writer, sums: Sequence[Any], multipliers: Any, shifts: Any) -> Any:
+        """Four vectors of sums as one of outputs, int8x128, where those of a lane are adjacent. Of each of
+        them the multiplier is a vector, the shift a scalar.
+        """
+        about = self.about
+        highs = [_high(to, *each, about.rounding) for each in zip(sums, multipliers, strict=True)]
         if min(self.shifts) < 0:
-            value = tirx.Select(shift < everywhere(0), high, value)
-        value = value + everywhere(about.output_offset)
-        return kept(to, within(value, about.activation_min, about.activation_max))
+            words = [
+                self._shifted(high, tirx.Broadcast(shift, WORDS))
+                for high, shift in zip(highs, shifts, strict=True)
+            ]
+            halves = [intrinsic("vsatwh", words[n + 2], words[n]) for n in (0, 1)]
+        else:
+            words = [
+                intrinsic("vasrw", self._moved(high), shift)
+                for high, shift in zip(highs, shifts, strict=True)
+            ]
+            one = tirx.const(1, WORD)
+            halves = [intrinsic("vasrwhrndsat", words[n + 2], words[n], one) for n in (0, 1)]
+        offset = about.output_offset + 128
+        if offset:
+            halves = [intrinsic("vaddhsat", each, everywhere(twice(offset))) for each in halves]
+        stored = intrinsic("vsathub", halves[1], halves[0])
+        value = tirx.bitwise_xor(stored, everywhere(_SIGNS))
+        return _within(tirx.reinterpret("int8x128", value), (about.activation_min, about.activation_max))
+
+    def _shifted(self, high: Any, shift: Any) -> Any:
+        one, least = everywhere(1), min(self.shifts)
+        first = tirx.max(shift, everywhere(0)) if least < 0 else shift
+        value = ((self._moved(high) >> first) + one) >> one
+        return tirx.Select(shift < everywhere(0), high, value) if least < 0 else value
+
+    def _moved(self, high: Any) -> Any:
+        """A number that half up rounds as `high` has to be rounded."""
+        single = self.about.rounding is Rounding.TFLITE_SINGLE
+        return high if single or self.positive else _away_from_zero(high)
 
 
 def rounded_twice(to: Writer, value: Any, multiplier: Any, right: int) -> Any:
@@ -85,12 +129,6 @@ def _away_from_zero(high: Any) -> Any:
     return high + (high >> everywhere(31))
 
 
-def within(value: Any, low: int, high: int) -> Any:
-    """32 numbers within two limits, where packing, which clamps to int8, does not keep them."""
-    value = tirx.max(value, everywhere(low)) if low > -128 else value
-    return tirx.min(value, everywhere(high)) if high < 127 else value
-
-
 def requantizer(about: Requantization) -> Requantizer | None:
     """The requantizer on vectors; None where it shifts to the left, or has another rounding."""
     if about.rounding not in _BEFORE:
@@ -100,10 +138,24 @@ def requantizer(about: Requantization) -> Requantizer | None:
     return made if least <= min(made.shifts) and max(made.shifts) <= _MOST else None
 
 
-def packed(words: Sequence[Any]) -> Any:
-    """Four vectors of words as one of bytes, in order; each is clamped to int8."""
+def packed(words: Sequence[Any], offset: int, limits: tuple[int, int]) -> Any:
+    """Four vectors of words as one of int8, in order: with an offset, within limits."""
     halves = [intrinsic("vpackwh.sat", words[n + 1], words[n]) for n in (0, 2)]
-    return tirx.reinterpret("int8x128", intrinsic("vpackhb.sat", halves[1], halves[0]))
+    if offset:
+        halves = [intrinsic("vaddhsat", each, everywhere(twice(offset))) for each in halves]
+    return _within(tirx.reinterpret("int8x128", intrinsic("vpackhb.sat", halves[1], halves[0])), limits)
+
+
+def twice(value: int) -> int:
+    """A word of two halfwords, both of which are that number."""
+    return int.from_bytes(value.to_bytes(2, "little", signed=True) * 2, "little", signed=True)
+
+
+def _within(value: Any, limits: tuple[int, int]) -> Any:
+    """128 numbers of int8 within limits."""
+    low, high = (tirx.Broadcast(tirx.const(limit, "int8"), BYTES) for limit in limits)
+    value = tirx.max(value, low) if limits[0] > -128 else value
+    return tirx.min(value, high) if limits[1] < 127 else value
 
 
 def of_lanes(scales: Any, row: int, lanes: int, first: Any) -> Any:

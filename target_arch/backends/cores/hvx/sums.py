@@ -11,7 +11,7 @@ from attrs import frozen
 from tvm import tirx
 
 from target_arch.backends.cores.hvx.instructions import PAIR, everywhere, intrinsic, kept, registers
-from target_arch.backends.cores.hvx.requantizer import packed, rounded_twice, within
+from target_arch.backends.cores.hvx.requantizer import packed, rounded_twice
 from target_arch.backends.cores.hvx.writer import (
     BYTE,
     BYTES,
@@ -53,9 +53,13 @@ class TensorSum:
         end = self.bytes - BYTES
         last = self._words(to, pointers, end) if self.bytes % BYTES else None
         with to.loop(self.bytes // BYTES) as some:
-            store_vector(to, out, some * BYTES, packed(self._words(to, pointers, some * BYTES)))
+            store_vector(to, out, some * BYTES, self._packed(self._words(to, pointers, some * BYTES)))
         if last:
-            store_vector(to, out, end, packed(last))
+            store_vector(to, out, end, self._packed(last))
+
+    def _packed(self, words: list[Any]) -> Any:
+        about = self.about
+        return packed(words, about.output_offset, (about.activation_min, about.activation_max))
 
     def _words(self, to: Writer, pointers: tuple[Pointer, ...], first: Any) -> list[Any]:
         """Four vectors with the 128 results from a place."""
@@ -76,9 +80,7 @@ class TensorSum:
     def _result(self, to: Writer, total: Any) -> Any:
         about = self.about
         total = kept(to, total)
-        value = rounded_twice(to, total, everywhere(about.output_multiplier), -about.output_shift)
-        value = value + everywhere(about.output_offset)
-        return kept(to, within(value, about.activation_min, about.activation_max))
+        return kept(to, rounded_twice(to, total, everywhere(about.output_multiplier), -about.output_shift))
 
 
 def sum_of(operator: Operator, model: Model) -> TensorSum | None:

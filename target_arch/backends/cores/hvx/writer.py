@@ -4,7 +4,7 @@ An element of a `View` is addressed in units of the view's own type. Every vecto
 loads and stores are the unaligned ones.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -62,15 +62,15 @@ class Writer:
         return buffer
 
     @contextmanager
-    def loop(self, extent: int) -> Iterator[Any]:
-        """A loop from 0; its variable."""
+    def loop(self, extent: int, zero: Any = 0) -> Iterator[Any]:
+        """A loop from 0; its variable. LLVM does not write it out where `zero` is 0, but it does not know."""
         if extent == 1:
             yield tirx.const(0, WORD)
             return
         variable = tirx.Var("i", WORD)
         self._blocks.append([])
         yield variable
-        self.add(tirx.For(variable, 0, extent, tirx.ForKind.SERIAL, self._closed()))
+        self.add(tirx.For(variable, 0, extent + zero, tirx.ForKind.SERIAL, self._closed()))
 
     @contextmanager
     def when(self, condition: Any) -> Iterator[None]:
@@ -81,9 +81,12 @@ class Writer:
     def _closed(self) -> Any:
         return _sequence(self._blocks.pop())
 
-    def body(self) -> Any:
-        """Everything written, as one statement."""
-        return _sequence(self._blocks[0])
+    def body(self, aligned: Sequence[Pointer]) -> Any:
+        """Everything written, as one statement, where some pointers begin at whole vectors."""
+        made = _sequence(self._blocks[0])
+        for pointer in aligned:
+            made = tirx.AttrStmt(pointer.data, "storage_alignment", tirx.const(BYTES, WORD), made)
+        return made
 
 
 def _sequence(statements: list[Any]) -> Any:

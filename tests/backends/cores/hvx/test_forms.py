@@ -42,7 +42,7 @@ def program(
         arrays = [*inputs, bytes(size), bytes(room)] if room else [*inputs, bytes(size)]
         names = [f"a{n}_{i}" for i in range(len(arrays))]
         data += [
-            f"static unsigned char {each}[] __attribute__((aligned(16))) = {{{','.join(map(str, array))}}};"
+            f"static unsigned char {each}[] __attribute__((aligned(128))) = {{{','.join(map(str, array))}}};"
             for each, array in zip(names, arrays, strict=True)
         ]
         data.append(f"void {name}({', '.join(['void *'] * len(names))});")
@@ -112,7 +112,7 @@ def layer(rng: Any) -> Model:
     shapes = {
         "conv2d": ((2, height, width, channels), (outputs, kh, kw, channels), (2, rows, columns, outputs)),
         "depthwise_conv2d": ((1, height, width, channels), (kh, kw, outputs), (1, rows, columns, outputs)),
-        "dense": ((rows, channels), (outputs, channels), (rows, outputs)),
+        "dense": ((rows * columns, channels), (outputs, channels), (rows * columns, outputs)),
     }
     given, weights, out = shapes[kind]
     scales = [float(each) for each in 10 ** rng.uniform(-3, -1.5, outputs)]
