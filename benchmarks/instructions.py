@@ -10,12 +10,17 @@ the layout that all instruction sets without one of their own have. `--only` kee
 whose name contains TEXT, `--steps` prints every step, or function, of each bundle, and `--sizes` the bytes of
 a Cortex-M image and the bound of its stack.
 
+A processor with AVX2 and nothing newer is `qemu-x86_64 -cpu Haswell`. LiteRT on one thread runs there, too,
+from Python: its count is that of many runs, less that of a start with one.
+
 CMSIS-NN is `../shared/third_party/CMSIS-NN` or `--library`, with the core's instructions (DSP, MVE); without
 it its columns are left out.
 """
 
 import argparse
+import os
 import subprocess
+import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -64,6 +69,8 @@ class Machine:
     isa: InstructionSet | None = None
     emulator: tuple[str, ...] = ()
     compiler: tuple[str, ...] = ()
+    litert: bool = False
+    """Whether the interpreter of this very Python runs under the emulator, and with it LiteRT."""
 
 
 @frozen(kw_only=True)
@@ -115,6 +122,12 @@ MACHINES: Mapping[str, Machine] = {
         compiler=(*_RISCV, "-march=rv64gc", _PORTABLE),
     ),
     "RISC-V V": _VECTORS,
+    "x86-64 AVX2": Machine(
+        soc="mcu_m7",
+        isa=InstructionSet.X86_64,
+        emulator=("qemu-x86_64", "-cpu", "Haswell"),
+        litert=True,
+    ),
     "RISC-V V of 256 bits": evolve(
         _VECTORS, emulator=("qemu-riscv64", "-cpu", "rv64,v=true,vext_spec=v1.0,vlen=256")
     ),
@@ -153,6 +166,46 @@ def counter(folder: Path) -> Path:
     return made
 
 
+_LITERT = """
+import sys
+import numpy as np
+from ai_edge_litert.interpreter import Interpreter
+interpreter = Interpreter(sys.argv[1], num_threads=1)
+interpreter.allocate_tensors()
+for each in interpreter.get_input_details():
+    interpreter.set_tensor(each["index"], np.ones(each["shape"], each["dtype"]))
+for _ in range(int(sys.argv[2])):
+    interpreter.invoke()
+"""
+_ENOUGH = 1_000_000_000
+"""Instructions of the runs of LiteRT that are counted, at least: two starts differ by some millions."""
+
+
+def in_litert(model: Path, machine: Machine, folder: Path) -> int:
+    """Instructions of a run in LiteRT."""
+    start, runs = _litert_runs(model, machine, 1, folder), 8
+    while (more := _litert_runs(model, machine, 1 + runs, folder) - start) < _ENOUGH:
+        runs *= 8
+    return more // runs
+
+
+def _litert_runs(model: Path, machine: Machine, runs: int, folder: Path) -> int:
+    """Instructions of a start of LiteRT and so many runs."""
+    plugin = f"{counter(folder)},out={folder}/litert"
+    words = (*machine.emulator, "-plugin", plugin, sys.executable, "-c", _LITERT, str(model), str(runs))
+    subprocess.run(words, check=True, capture_output=True, env={**os.environ, "PYTHONHASHSEED": "0"})
+    return sum(counts(folder / "litert").values())
+
+
+def counts(file: Path) -> Counter[str]:
+    """Instructions of each function in what the plug-in wrote."""
+    found: Counter[str] = Counter()
+    for line in file.read_text(encoding="utf-8").splitlines():
+        _, instructions, count, name = line.split(" ", 3)
+        found[name] += int(instructions) * int(count)
+    return found
+
+
 def emulated(executable: Executable, machine: Machine, folder: Path) -> Executable:
     """The program with its runner under the emulator, which leaves its counts in the file `counts`."""
     script, plugin = folder / "emulated", counter(folder)
@@ -169,11 +222,7 @@ def in_user_mode(executable: Executable, frame: bytes, folder: Path) -> tuple[in
     both: list[Counter[str]] = []
     for frames in (1, 2):
         run_frames(executable, (frame,) * frames, timeout=_TIMEOUT)
-        counts: Counter[str] = Counter()
-        for line in (folder / "counts").read_text(encoding="utf-8").splitlines():
-            _, instructions, count, name = line.split(" ", 3)
-            counts[name] += int(instructions) * int(count)
-        both.append(counts)
+        both.append(counts(folder / "counts"))
     once, twice = both
     found = {name: count - once[name] for name, count in twice.items()}
     total = sum(found.values())
@@ -251,8 +300,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for model in models:
             with tempfile.TemporaryDirectory() as folder:
                 found = measure(model, machine, soc, Path(folder))
+                litert = in_litert(model, machine, Path(folder)) if machine.litert else 0
             rows.append((model.stem, name, "equal" if found.equal else "differs", f"{found.instructions:,}"))
             print(*rows[-1], flush=True)
+            if litert:
+                rows.append((model.stem, f"{name}, LiteRT", "", f"{litert:,}"))
+                print(*rows[-1], flush=True)
             details(name, model.stem, found, steps=options.steps, bytes_=options.sizes)
     print(table(("model", "on", "outputs", "instructions"), sorted(rows), right=(3,)))
 

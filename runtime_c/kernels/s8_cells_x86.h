@@ -45,6 +45,17 @@ static inline void ta_s8_widen_sse2(ta_s8_cell *panel, int32_t rows, int32_t dep
     }
 }
 
+/* Adds the products of 16-bit pairs to 8 sums. Not as two intrinsics: gcc keeps the sums before and after apart where there
+ * are eight such vectors or more, and moves most of them in each turn, or adds products first and runs out of registers. */
+TA_AVX2_PART void ta_s8_add_products_avx2(__m256i *sums, __m256i cells, __m256i weights)
+{
+    __m256i products;
+    __asm__("vpmaddwd %3, %2, %1\n\t"
+            "vpaddd %1, %0, %0"
+            : "+x"(*sums), "=&x"(products)
+            : "x"(cells), "x"(weights));
+}
+
 /* 16-bit cells k and k + 1 of a row. */
 static inline int32_t ta_pair(const int8_t *wide, int32_t k)
 {

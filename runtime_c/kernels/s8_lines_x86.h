@@ -48,11 +48,13 @@ TA_AVX2_PART void ta_s8_tile_1_avx2(int both, int32_t *sums, const int32_t *star
 {
     __m256i parts[4] = {_mm256_setzero_si256(), _mm256_setzero_si256(), _mm256_setzero_si256(), _mm256_setzero_si256()};
     int32_t k = 0;
-    for (; k + 8 <= depth; k += 8) {
+    for (; k + 16 <= depth; k += 16) {
         ta_s8_added_line_avx2(both, parts, x, k, w);
         ta_s8_added_line_avx2(both, parts, x, k + 4, w);
+        ta_s8_added_line_avx2(both, parts, x, k + 8, w);
+        ta_s8_added_line_avx2(both, parts, x, k + 12, w);
     }
-    if (k < depth) {
+    for (; k < depth; k += 4) {
         ta_s8_added_line_avx2(both, parts, x, k, w);
     }
     ta_s8_joined_avx2(sums, start, parts[0], parts[1]);
@@ -61,51 +63,82 @@ TA_AVX2_PART void ta_s8_tile_1_avx2(int both, int32_t *sums, const int32_t *star
     }
 }
 
+/* What cells k to k + 3 of a row add to its sums of 8 outputs, which have two parts each. */
+TA_AVX2_PART void ta_s8_add_row_avx2(__m256i *sums, const int8_t *x, int32_t k, __m256i low, __m256i high)
+{
+    const __m256i four = _mm256_set1_epi64x(ta_s8_wide_four(x, k));
+    ta_s8_add_products_avx2(&sums[0], four, low);
+    ta_s8_add_products_avx2(&sums[1], four, high);
+}
+
+/* The same for four rows. */
+TA_AVX2_PART void ta_s8_add_rows_avx2(__m256i *sums, const int8_t *x, int32_t k, const int8_t *w)
+{
+    const __m128i *const at = (const __m128i *)(w + k * TA_S8_BLOCK);
+    const __m256i low = _mm256_cvtepi8_epi16(_mm_loadu_si128(at));
+    const __m256i high = _mm256_cvtepi8_epi16(_mm_loadu_si128(at + 1));
+    ta_s8_add_row_avx2(&sums[0], x, k, low, high);
+    ta_s8_add_row_avx2(&sums[2], x + TA_S8_WIDE, k, low, high);
+    ta_s8_add_row_avx2(&sums[4], x + 2 * TA_S8_WIDE, k, low, high);
+    ta_s8_add_row_avx2(&sums[6], x + 3 * TA_S8_WIDE, k, low, high);
+}
+
 /* Four rows, 8 outputs. */
 TA_AVX2_PART void ta_s8_tile_4_avx2(int32_t *sums, const int32_t *start, int32_t step, const int8_t *x, int32_t depth,
                                     const int8_t *w)
 {
-    const int8_t *const x1 = x + TA_S8_WIDE, *const x2 = x1 + TA_S8_WIDE, *const x3 = x2 + TA_S8_WIDE;
-    __m256i a0 = _mm256_setzero_si256(), a1 = a0, a2 = a0, a3 = a0, b0 = a0, b1 = a0, b2 = a0, b3 = a0;
-    for (int32_t k = 0; k < depth; k += 4, w += 4 * TA_S8_BLOCK) {
-        const __m256i wa = _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)w));
-        const __m256i wb = _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(w + 16)));
-        __m256i four = _mm256_set1_epi64x(ta_s8_wide_four(x, k));
-        a0 = _mm256_add_epi32(a0, _mm256_madd_epi16(four, wa));
-        b0 = _mm256_add_epi32(b0, _mm256_madd_epi16(four, wb));
-        four = _mm256_set1_epi64x(ta_s8_wide_four(x1, k));
-        a1 = _mm256_add_epi32(a1, _mm256_madd_epi16(four, wa));
-        b1 = _mm256_add_epi32(b1, _mm256_madd_epi16(four, wb));
-        four = _mm256_set1_epi64x(ta_s8_wide_four(x2, k));
-        a2 = _mm256_add_epi32(a2, _mm256_madd_epi16(four, wa));
-        b2 = _mm256_add_epi32(b2, _mm256_madd_epi16(four, wb));
-        four = _mm256_set1_epi64x(ta_s8_wide_four(x3, k));
-        a3 = _mm256_add_epi32(a3, _mm256_madd_epi16(four, wa));
-        b3 = _mm256_add_epi32(b3, _mm256_madd_epi16(four, wb));
+    const __m256i zero = _mm256_setzero_si256();
+    __m256i parts[8] = {zero, zero, zero, zero, zero, zero, zero, zero};
+    int32_t k = 0;
+    for (; k + 8 <= depth; k += 8) {
+        ta_s8_add_rows_avx2(parts, x, k, w);
+        ta_s8_add_rows_avx2(parts, x, k + 4, w);
     }
-    ta_s8_joined_avx2(sums, start, a0, b0);
-    ta_s8_joined_avx2(sums + TA_S8_OUTPUTS, start + step, a1, b1);
-    ta_s8_joined_avx2(sums + 2 * TA_S8_OUTPUTS, start + 2 * step, a2, b2);
-    ta_s8_joined_avx2(sums + 3 * TA_S8_OUTPUTS, start + 3 * step, a3, b3);
+    if (k < depth) {
+        ta_s8_add_rows_avx2(parts, x, k, w);
+    }
+    ta_s8_joined_avx2(sums, start, parts[0], parts[1]);
+    ta_s8_joined_avx2(sums + TA_S8_OUTPUTS, start + step, parts[2], parts[3]);
+    ta_s8_joined_avx2(sums + 2 * TA_S8_OUTPUTS, start + 2 * step, parts[4], parts[5]);
+    ta_s8_joined_avx2(sums + 3 * TA_S8_OUTPUTS, start + 3 * step, parts[6], parts[7]);
 }
 
-/* The tile, four rows and 8 outputs at once and then rows one by one. */
-TA_AVX2 static inline void ta_s8_tile_avx2(int32_t rows, int32_t *sums, const int32_t *start, int32_t step,
-                                           const int8_t *wide, int32_t depth, const int8_t *w, int32_t blocks)
+/* Rows of the tile, four and 8 outputs at once. */
+TA_AVX2 static inline void ta_s8_tile_fours_avx2(int32_t rows, int32_t *sums, const int32_t *start, int32_t step,
+                                                 const int8_t *wide, int32_t depth, const int8_t *w, int32_t blocks)
 {
-    int32_t r = 0;
-    for (; r + 4 <= rows; r += 4, sums += 4 * TA_S8_OUTPUTS, start += 4 * step, wide += 4 * TA_S8_WIDE) {
+    for (int32_t r = 0; r < rows; r += 4, sums += 4 * TA_S8_OUTPUTS, start += 4 * step, wide += 4 * TA_S8_WIDE) {
         ta_s8_tile_4_avx2(sums, start, step, wide, depth, w);
         if (blocks == 2) {
             ta_s8_tile_4_avx2(sums + TA_S8_UNIT, start + TA_S8_UNIT, step, wide, depth, w + TA_S8_HALF_LINE);
         }
     }
-    for (; r < rows; ++r, sums += TA_S8_OUTPUTS, start += step, wide += TA_S8_WIDE) {
+}
+
+/* Rows of the tile, one by one. */
+TA_AVX2 static inline void ta_s8_tile_ones_avx2(int32_t rows, int32_t *sums, const int32_t *start, int32_t step,
+                                                const int8_t *wide, int32_t depth, const int8_t *w, int32_t blocks)
+{
+    for (int32_t r = 0; r < rows; ++r, sums += TA_S8_OUTPUTS, start += step, wide += TA_S8_WIDE) {
         if (blocks == 2) {
             ta_s8_tile_1_avx2(1, sums, start, wide, depth, w);
         } else {
             ta_s8_tile_1_avx2(0, sums, start, wide, depth, w);
         }
+    }
+}
+
+/* The tile. Its parts are functions, since a dense layer of one row would else wait for the registers of four. */
+static inline void ta_s8_tile_avx2(int32_t rows, int32_t *sums, const int32_t *start, int32_t step,
+                                   const int8_t *wide, int32_t depth, const int8_t *w, int32_t blocks)
+{
+    const int32_t fours = rows / 4 * 4;
+    if (fours > 0) {
+        ta_s8_tile_fours_avx2(fours, sums, start, step, wide, depth, w, blocks);
+    }
+    if (fours < rows) {
+        ta_s8_tile_ones_avx2(rows - fours, sums + fours * TA_S8_OUTPUTS, start + fours * step, step,
+                             wide + fours * TA_S8_WIDE, depth, w, blocks);
     }
 }
 

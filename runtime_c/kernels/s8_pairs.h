@@ -144,17 +144,17 @@ TA_AVX2 static inline void ta_s8_tile_4_avx2(int32_t *sums, const int32_t *start
         const __m256i wa = _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(w0 + k * 8)));
         const __m256i wb = _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(w1 + k * 8)));
         __m256i pair = _mm256_set1_epi32(ta_pair(x, k));
-        a0 = _mm256_add_epi32(a0, _mm256_madd_epi16(pair, wa));
-        b0 = _mm256_add_epi32(b0, _mm256_madd_epi16(pair, wb));
+        ta_s8_add_products_avx2(&a0, pair, wa);
+        ta_s8_add_products_avx2(&b0, pair, wb);
         pair = _mm256_set1_epi32(ta_pair(x1, k));
-        a1 = _mm256_add_epi32(a1, _mm256_madd_epi16(pair, wa));
-        b1 = _mm256_add_epi32(b1, _mm256_madd_epi16(pair, wb));
+        ta_s8_add_products_avx2(&a1, pair, wa);
+        ta_s8_add_products_avx2(&b1, pair, wb);
         pair = _mm256_set1_epi32(ta_pair(x2, k));
-        a2 = _mm256_add_epi32(a2, _mm256_madd_epi16(pair, wa));
-        b2 = _mm256_add_epi32(b2, _mm256_madd_epi16(pair, wb));
+        ta_s8_add_products_avx2(&a2, pair, wa);
+        ta_s8_add_products_avx2(&b2, pair, wb);
         pair = _mm256_set1_epi32(ta_pair(x3, k));
-        a3 = _mm256_add_epi32(a3, _mm256_madd_epi16(pair, wa));
-        b3 = _mm256_add_epi32(b3, _mm256_madd_epi16(pair, wb));
+        ta_s8_add_products_avx2(&a3, pair, wa);
+        ta_s8_add_products_avx2(&b3, pair, wb);
     }
     _mm256_storeu_si256((__m256i *)sums, a0);
     _mm256_storeu_si256((__m256i *)(sums + 8), b0);

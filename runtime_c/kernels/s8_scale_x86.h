@@ -121,8 +121,11 @@ TA_AVX2_PART void ta_s8_scale_as_avx2(int how, int rounding, int both, const ta_
         const int64_t row3 = both ? row2 : left > 3 ? 3 : row2;
         const __m256i a = ta_s8_scaled_avx2(&one, how, rounding, ta_s8_loaded_avx2(sums));
         const __m256i b = ta_s8_scaled_avx2(&two, how, rounding, ta_s8_loaded_avx2(sums + row1 * from + half));
-        const __m256i c = ta_s8_scaled_avx2(&one, how, rounding, ta_s8_loaded_avx2(sums + row2 * from));
-        const __m256i d = ta_s8_scaled_avx2(&two, how, rounding, ta_s8_loaded_avx2(sums + row3 * from + half));
+        __m256i c = a, d = b;
+        if (!both || left > 1) {
+            c = ta_s8_scaled_avx2(&one, how, rounding, ta_s8_loaded_avx2(sums + row2 * from));
+            d = ta_s8_scaled_avx2(&two, how, rounding, ta_s8_loaded_avx2(sums + row3 * from + half));
+        }
         const __m256i first = _mm256_adds_epi16(_mm256_packs_epi32(a, b), offset);
         const __m256i second = _mm256_adds_epi16(_mm256_packs_epi32(c, d), offset);
         __m256i bytes = _mm256_permute4x64_epi64(_mm256_packs_epi16(first, second), 0xd8);
