@@ -48,7 +48,7 @@ static uint32_t next_random(ta_host_lane *lane)
 /* The place of the queue where the lane's next order is, or will be. */
 static ta_host_work *next_order(ta_host_lane *lane)
 {
-    return &lane->queue[lane->completed % TA_HOST_QUEUE_DEPTH].order;
+    return &lane->queue[lane->done % TA_HOST_QUEUE_DEPTH].order;
 }
 
 static int has_work(ta_host_lane *lane)
@@ -61,7 +61,7 @@ static int held(const ta_host_lane *lane)
 {
     if (TA_HOST_READ(lane->dropping) || TA_HOST_READ(lane->leaving) || TA_HOST_READ(lane->fault) != TA_OK)
         return 1;
-    return ta_host.lazy && !reached(TA_HOST_READ(lane->released), lane->completed + 1u);
+    return ta_host.lazy && !reached(TA_HOST_READ(lane->released), lane->done + 1u);
 }
 
 /* How the next piece shall fail; `late`: only when it is done. */
@@ -161,6 +161,13 @@ static ta_status do_work(ta_host_lane *lane, const ta_host_work *work)
     return fault != TA_OK ? fault : status;
 }
 
+/* Another piece is complete. */
+static void complete(ta_host_lane *lane)
+{
+    lane->done++;
+    TA_HOST_WRITE(lane->completed, lane->done);
+}
+
 /* What failed, or is dropped, or never ends. */
 static void end_badly(ta_host_lane *lane, ta_status status)
 {
@@ -170,7 +177,7 @@ static void end_badly(ta_host_lane *lane, ta_status status)
         pthread_cond_wait(&lane->changed, &ta_host.lock);
     if (!lane->dropping) {
         TA_HOST_WRITE(lane->fault, status);
-        TA_HOST_WRITE(lane->completed, lane->completed + 1u);
+        complete(lane);
     }
     pthread_cond_broadcast(&lane->changed);
     pthread_mutex_unlock(&ta_host.lock);
@@ -190,7 +197,7 @@ static void do_next(ta_host_lane *lane)
         end_badly(lane, status);
         return;
     }
-    TA_HOST_WRITE(lane->completed, lane->completed + 1u);
+    complete(lane);
     if (TA_HOST_READ(lane->waiting))
         wake(lane);
 }
@@ -198,7 +205,7 @@ static void do_next(ta_host_lane *lane)
 /* Does work come while it looks for it? Nothing that the host sleeps for is kept from it meanwhile. */
 static int finds_work(ta_host_lane *lane)
 {
-    TA_HOST_WRITE_FIRST(lane->completed, lane->completed);
+    TA_HOST_WRITE_FIRST(lane->completed, lane->done);
     if (TA_HOST_READ_OTHER(lane->waiting))
         wake(lane);
     return ta_host_look(&next_order(lane)->count, 0, &lane->idle_us);
@@ -310,7 +317,7 @@ static void empty(ta_host_lane *lane)
     for (uint32_t i = 0; i < TA_HOST_QUEUE_DEPTH; i++)
         TA_HOST_WRITE(lane->queue[i].order.count, 0u);
     lane->left = 0;
-    lane->completed = lane->submitted;
+    lane->completed = lane->done = lane->submitted;
 }
 
 /* Have it look up, from its work or from its search for more, and see that it is dropped. The caller holds the lock. */

@@ -46,7 +46,7 @@ static void reset_lane(uint32_t number)
     ta_host_lane *lane = &ta_host.lanes[number];
     (void)memset(lane, 0, sizeof *lane);
     lane->number = number;
-    lane->submitted = lane->completed = lane->seen = lane->released = ta_host.first_value;
+    lane->submitted = lane->completed = lane->done = lane->seen = lane->released = ta_host.first_value;
     lane->random = (ta_host.jitter ^ (number + 1u) * 0x9e3779b9u) | 1u;
 }
 

@@ -62,17 +62,19 @@ typedef struct ta_host_lane {
     uint32_t dropping; /* the present work and the queued work shall not complete */
     uint32_t waiting;  /* the host sleeps until something completes */
     uint32_t awake;    /* the lane may be at work, without the lock */
+    ta_status fault;   /* of the last completed work, written before it completes; the lane halts until the host cleared it */
     /* The host's own. */
     TA_HOST_APART uint32_t submitted;
     uint32_t seen; /* so many are known to be complete, without a fault */
     uint32_t wait_us; /* how long it looks for completions before it sleeps; 0: not at all */
     /* Written by the host, and emptied by the lane. */
     ta_host_place queue[TA_HOST_QUEUE_DEPTH];
-    /* Written by the lane; while it is not awake, by the host. */
+    /* Written by the lane, which does not read it: a host that looks for completions has taken the line meanwhile. While it
+     * is not awake, written by the host. */
     TA_HOST_APART uint32_t completed;
-    ta_status fault; /* of the last completed work, written before it completes; the lane halts until the host cleared it */
     /* The lane's own. */
-    TA_HOST_APART uint32_t idle_us; /* how long it looks for work before it sleeps */
+    TA_HOST_APART uint32_t done; /* what it wrote to `completed` */
+    uint32_t idle_us; /* how long it looks for work before it sleeps */
     uint32_t left; /* pieces of its order behind the present one */
     ta_host_work order; /* the present piece */
 } ta_host_lane;
