@@ -185,7 +185,7 @@ def in_litert(model: Path, machine: Machine, folder: Path) -> int:
     """Instructions of a run in LiteRT."""
     start, runs = _litert_runs(model, machine, 1, folder), 8
     while (more := _litert_runs(model, machine, 1 + runs, folder) - start) < _ENOUGH:
-        runs *= 8
+        runs *= 4
     return more // runs
 
 
