@@ -123,6 +123,23 @@ def test_a_plan_is_proven_by_the_bound_or_by_its_algorithm(lower: int, proven: t
     assert (plan.peaks, plan.proven) == ({M: 50}, proven)
 
 
+def test_an_algorithm_proves_nothing_where_places_are_shared() -> None:
+    """It knows of one way to share them, and another may be lower."""
+    plan = Raised((50, 49, 10), lower=129).plan(RESIDUAL)
+    assert (plan.peaks, plan.proven) == ({M: 129}, ())
+
+
+def test_an_arena_that_is_known_is_not_planned_again() -> None:
+    mine, known = Raised((0, 0, 0)), dict[object, MemoryPlan]()
+    algorithms = {"mine": Algorithm(name="mine", description="a test", pack=mine)}
+    plans = [
+        allocate(rows, {"m": 1000}, "mine", algorithms, known=known)
+        for rows in ((LONE,), (LONE,), (buffer(8, 40, 0, 9),))
+    ]
+    assert [[row.name for row in rows] for rows in mine.rows] == [["b9"], ["b8"]]
+    assert plans[0] == plans[1] != plans[2]
+
+
 def test_an_algorithm_may_say_how_it_found_a_plan() -> None:
     assert Raised((0,)).plan((LONE,)).found_by == {M: "mine"}
     assert Raised((0,), found_by="luck").plan((LONE,)).found_by == {M: "luck"}
@@ -160,6 +177,16 @@ def test_what_constants_and_states_leave_is_all_there_is() -> None:
     assert (caught.value.pool, caught.value.available) == (M, 39)
     with pytest.raises(DoesNotFitError):
         allocate((c, s, buffer(1, 1, 0, 0)), {"m": 40})
+
+
+def test_residents_have_what_constants_and_states_leave() -> None:
+    c, s, r = (
+        evolve(buffer(0, 20, 0, 0), name=kind, kind=kind) for kind in ("constant", "state", "resident")
+    )
+    assert allocate((c, s, r), {"m": 60}).peaks[Arena("m", resident=True)] == 20
+    with pytest.raises(DoesNotFitError) as caught:
+        allocate((c, s, r), {"m": 59})
+    assert (caught.value.pool, caught.value.available) == (Arena("m", resident=True), 19)
 
 
 def test_capacities_are_those_of_the_memories() -> None:
