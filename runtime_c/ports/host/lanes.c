@@ -211,15 +211,17 @@ static int finds_work(ta_host_lane *lane)
     return ta_host_look(&next_order(lane)->count, 0, &lane->idle_us);
 }
 
-/* Work as long as there is any, and look for more. */
+/* Work as long as there is any, and look for more. To wake a lane that is called off, the place of its next order is filled,
+ * which is no work. `dropping` is written before it, so a lane that looks at the place first, and then asks, knows. */
 static void be_awake(ta_host_lane *lane)
 {
-    while (!held(lane)) {
-        if (has_work(lane)) {
+    for (;;) {
+        const int work = has_work(lane);
+        if (held(lane))
+            return;
+        if (work)
             do_next(lane);
-            continue;
-        }
-        if (lane->idle_us == 0 || !finds_work(lane))
+        else if (lane->idle_us == 0 || !finds_work(lane))
             return;
     }
 }
