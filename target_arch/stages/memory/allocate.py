@@ -242,9 +242,8 @@ def _fitted(
         return plan
     if algorithm == "best" and plan.shared[arena] <= available and arena not in plan.proven:
         there = arenas[arena]
-        names = {buffer.name for buffer in there}
         start = Offsets({buffer.name: plan.offsets[buffer.name] for buffer in there if buffer.bytes})
-        places = {name: place for name, place in plan.in_place if name in names}
+        places = dict(plan.in_place)
 
         def search(placed: Sequence[Buffer]) -> Offsets:
             return improve(placed, start, evolve(_LAST_RESORT, goal=available))

@@ -187,6 +187,8 @@ def test_residents_have_what_constants_and_states_leave() -> None:
     with pytest.raises(DoesNotFitError) as caught:
         allocate((c, s, r), {"m": 59})
     assert (caught.value.pool, caught.value.available) == (Arena("m", resident=True), 19)
+    with pytest.raises(DoesNotFitError):
+        allocate((s, evolve(r, bytes=1)), {"m": 20})
 
 
 def test_capacities_are_those_of_the_memories() -> None:
