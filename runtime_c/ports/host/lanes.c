@@ -219,9 +219,11 @@ static void be_awake(ta_host_lane *lane)
         const int work = has_work(lane);
         if (held(lane))
             return;
-        if (work)
+        if (work) {
             do_next(lane);
-        else if (lane->idle_us == 0 || !finds_work(lane))
+            continue;
+        }
+        if (lane->idle_us == 0 || !finds_work(lane))
             return;
     }
 }
