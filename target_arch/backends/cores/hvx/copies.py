@@ -10,6 +10,7 @@ from typing import Any
 from attrs import frozen
 from tvm import tirx
 
+from target_arch.backends.cores.hvx.instructions import word_of
 from target_arch.backends.cores.hvx.writer import (
     BYTE,
     BYTES,
@@ -60,8 +61,7 @@ def copy(to: Writer, target: Place, source: Place, size: int) -> None:
 
 def fill(to: Writer, target: Place, value: int, size: int) -> None:
     """Sets so many bytes to one value."""
-    word = int.from_bytes(value.to_bytes(1, "little", signed=True) * 4, "little", signed=True)
-    held = tirx.call_llvm_pure_intrin(WORD, "llvm.hexagon.A2.tfrsi", tirx.const(word, WORD))
+    held = tirx.call_llvm_pure_intrin(WORD, "llvm.hexagon.A2.tfrsi", tirx.const(word_of(value), WORD))
     if size >= BYTES:
         vectors = tirx.reinterpret(f"{BYTE}x{BYTES}", tirx.Broadcast(held, WORDS))
         _by_vectors(to, target, size, lambda at: vectors)

@@ -16,7 +16,7 @@ import numpy as np
 from attrs import frozen
 from tvm import tirx
 
-from target_arch.backends.cores.hvx.instructions import everywhere, intrinsic, kept
+from target_arch.backends.cores.hvx.instructions import GROUP, STORED, everywhere, intrinsic, kept, word_of
 from target_arch.backends.cores.hvx.routes import ByteRoute, moved, routes_of_all
 from target_arch.backends.cores.hvx.windows import ImageWindows
 from target_arch.backends.cores.hvx.writer import (
@@ -31,12 +31,6 @@ from target_arch.backends.cores.hvx.writer import (
 )
 from target_arch.soc.rounding import ceil_div, round_up
 
-GROUP = 4
-"""Products in a word."""
-STORED = 128
-"""What is added to a value in the room."""
-SIGNS = -0x7F7F7F80
-"""Four times that, as bytes of a word: it is added by exclusive or."""
 _MOST_BYTES = 6144
 """Of the lines in the room."""
 
@@ -124,7 +118,7 @@ class Lines:
     @property
     def room(self) -> int:
         """Bytes of lines, and of what is read behind them."""
-        return self._bytes(self.rows) + round_up(self.loads * BYTES + self.words * GROUP, BYTES)
+        return self._bytes(self.rows) + round_up(self.loads * BYTES + self.line, BYTES)
 
     @property
     def tiles(self) -> int:
@@ -144,6 +138,16 @@ class Lines:
         return routes_of_all([self._sources(first) for first in self.starts])
 
     @property
+    def line(self) -> int:
+        """Products of a row of a window, in whole words."""
+        return self.words * GROUP
+
+    @property
+    def cost(self) -> int:
+        """Instructions for the words of 32 pixels: routes of bytes."""
+        return self.loads * self.groups
+
+    @property
     def loads(self) -> int:
         """Vectors that one of words is made of."""
         return max(self._sources(first)[-1] for first in self.starts) // BYTES + 1
@@ -160,11 +164,22 @@ class Lines:
         """Weights [outputs, products] with zeros where words of a row have more bytes than the row."""
         at = self.windows
         rows = weights.reshape(len(weights), at.kernel[0], at.kernel[1] * at.channels)
-        more = self.words * GROUP - rows.shape[2]
+        more = self.line - rows.shape[2]
         return np.pad(rows, ((0, 0), (0, 0), (0, more))).reshape(len(weights), -1)
 
     @contextmanager
-    def sequence(self, to: Writer, x: Pointer, room: Pointer) -> Iterator[Any]:
+    def tile(self, to: Writer, pointers: tuple[Pointer, ...]) -> Iterator[Any]:
+        """Loops over tiles of outputs, whose words are made behind this room; the first output of each.
+        Pointers are x, routes and the room.
+        """
+        x, routes, room = pointers
+        with self._sequence(to, x, room) as first, to.loop(self.tiles) as tile:
+            for part in range(self.vectors):
+                self._write(to, (routes, room), (tile, part))
+            yield first + self._first(tile)
+
+    @contextmanager
+    def _sequence(self, to: Writer, x: Pointer, room: Pointer) -> Iterator[Any]:
         """A loop over the sequences, whose lines are copied to the room; the first output of each."""
         at = self.windows
         if at.plain:
@@ -217,22 +232,22 @@ class Lines:
         words = tirx.reinterpret(VECTOR, _stored(vector(data, last)))
         turned = kept(to, intrinsic("vror", words, start + whole - last))
         inside = intrinsic("pred.scalar2", tirx.const(size - whole, WORD), dtype="boolx128")
-        padding = everywhere(int.from_bytes(bytes([(self.pad + STORED) & 255] * 4), "little", signed=True))
+        padding = everywhere(word_of(self.pad + STORED))
         value = intrinsic("vmux", inside, turned, padding)
         store_vector(to, lines, place + whole, tirx.reinterpret("int8x128", value))
         for some in range(whole + BYTES, self.pitch, BYTES):
             store_vector(to, lines, place + some, tirx.reinterpret("int8x128", padding))
 
-    def first(self, tile: Any) -> Any:
+    def _first(self, tile: Any) -> Any:
         """The first output of a tile, in its sequence."""
         return tirx.min(tile * self._tile, self.rows * self._width - self._tile) if self.tiles > 1 else 0
 
-    def write(self, to: Writer, pointers: tuple[Pointer, Pointer], at: tuple[Any, int], words: int) -> None:
-        """Makes the words of a vector of a tile, from the word `words` of the room on."""
+    def _write(self, to: Writer, pointers: tuple[Pointer, Pointer], at: tuple[Any, int]) -> None:
+        """Makes the words of a vector of a tile."""
         routes, room = pointers
         assert self.routes is not None
         tile, part = at
-        first = self.first(tile) + part * WORDS
+        first = self._first(tile) + part * WORDS
         row, column = tirx.floordiv(first, self._width), tirx.floormod(first, self._width)
         begin = row * self.pitch + column * self.step
         control = (tile * self.vectors + part) * self.loads
@@ -243,14 +258,14 @@ class Lines:
             with to.loop(self.words) as word:
                 source = room, place + word * GROUP
                 value = moved(to, routes, source, self.routes[0], control)
-                at_word = words + (line * self.words + word) * self._tile
+                at_word = self.room // GROUP + (line * self.words + word) * self._tile + part * WORDS
                 store_vector(to, to.view(room, 4), at_word, value)
 
     def controls(self) -> Any:
-        """The controls of all tiles, int8 [tiles, vectors, 128]."""
+        """The controls of all tiles, one after the other, int8 [vectors, 128]."""
         assert self.routes is not None
         rows = [[each.control for each in tile] for tile in self.routes]
-        return np.asarray(rows, np.uint8).view(np.int8)
+        return np.asarray(rows, np.uint8).view(np.int8).reshape(-1, BYTES)
 
 
 def _stored(value: Any) -> Any:

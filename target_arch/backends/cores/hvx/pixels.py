@@ -14,10 +14,10 @@ import numpy as np
 from attrs import frozen
 from tvm import te, tirx
 
+from target_arch.backends.cores.hvx.adjacent import Adjacent
 from target_arch.backends.cores.hvx.behaviour import behaviour, seen, summed_over
-from target_arch.backends.cores.hvx.gathering import Gathering
-from target_arch.backends.cores.hvx.instructions import PAIR, everywhere, intrinsic, kept, registers
-from target_arch.backends.cores.hvx.lines import GROUP, SIGNS, STORED, Lines
+from target_arch.backends.cores.hvx.instructions import GROUP, STORED, exchanged, intrinsic, kept
+from target_arch.backends.cores.hvx.lines import Lines
 from target_arch.backends.cores.hvx.products import in_blocks
 from target_arch.backends.cores.hvx.requantizer import Requantizer
 from target_arch.backends.cores.hvx.routes import route
@@ -34,7 +34,7 @@ from target_arch.backends.cores.hvx.writer import (
     vector,
 )
 from target_arch.relax.te.definition import Definition
-from target_arch.soc.rounding import ceil_div, round_up
+from target_arch.soc.rounding import ceil_div
 
 TILE, _HIGH = 8, 2
 """Outputs that are summed at once, and the most vectors of pixels."""
@@ -58,22 +58,19 @@ class PixelProducts:
     requantizer: Requantizer
 
     @cached_property
-    def lines(self) -> Lines | None:
-        """Where the words of pixels come from; None where they come from adjacent products."""
+    def source(self) -> Lines | Adjacent:
+        """Where the words of pixels come from: from lines of the image, where that takes less."""
         at = self.windows
-        made = Lines(windows=at, pad=self._pad, vectors=self.high)
-        if (
-            at.dilation[1] != 1
-            or at.batch * prod(at.image) * at.channels < BYTES
-            or (at.plain and at.channels < GROUP)
-        ):
-            return None
-        if not at.plain and at.out[0] * at.out[1] < self.high * WORDS:
-            return None
-        if at.plain and self.words * GROUP == at.depth:
-            return None
-        turned = self._turns + (WORDS * at.kernel[0] * 2 if self.gathers else 0)
-        return made if made.loads * made.groups < turned and made.routes is not None else None
+        adjacent = Adjacent(windows=at, pad=self.requantizer.pad, vectors=self.high)
+        lines = Lines(windows=at, pad=self.requantizer.pad, vectors=self.high)
+        fills = at.batch * prod(at.image) * at.channels >= BYTES
+        if at.plain:
+            able = adjacent.gathers and at.channels >= GROUP
+        else:
+            able = at.out[0] * at.out[1] >= self.high * WORDS
+        if not (fills and able and at.dilation[1] == 1):
+            return adjacent
+        return lines if lines.cost < adjacent.cost and lines.routes is not None else adjacent
 
     @property
     def high(self) -> int:
@@ -81,22 +78,9 @@ class PixelProducts:
         return min(self.windows.pixels // WORDS, _HIGH)
 
     @property
-    def _turns(self) -> int:
-        """Exchanges of vectors that words of adjacent products take."""
-        return ceil_div(self.groups_alone, WORDS) * self.words // 2 * (self.words.bit_length() - 1)
-
-    @property
-    def _pad(self) -> int:
-        return -self.requantizer.about.input_offset
-
-    @property
-    def groups_alone(self) -> int:
-        """Words of adjacent products."""
-        return ceil_div(self.windows.depth, GROUP)
-
-    @property
     def groups(self) -> int:
-        return self.lines.groups if self.lines else self.groups_alone
+        """Words of a pixel."""
+        return self.source.groups
 
     @property
     def tiles(self) -> int:
@@ -108,30 +92,9 @@ class PixelProducts:
         return max(TILE, 1 << (self.outputs - 1).bit_length())
 
     @property
-    def words(self) -> int:
-        """Words of a pixel in the vectors that become vectors of one word of each pixel."""
-        return min(1 << (self.groups_alone - 1).bit_length(), WORDS)
-
-    @property
-    def gathers(self) -> bool:
-        return not self.windows.plain or self.words * GROUP != self.windows.depth
-
-    @property
-    def gathering(self) -> Gathering:
-        row = self.words * GROUP if self.groups <= WORDS else round_up(self.groups * GROUP, 8)
-        return Gathering(windows=self.windows, pad=self._pad, row=row)
-
-    @property
-    def start(self) -> int:
-        """Where vectors of words are in the room: behind lines or gathered products."""
-        if self.lines:
-            return self.lines.room
-        return round_up(self.high * WORDS * self.gathering.row + BYTES, BYTES) if self.gathers else 0
-
-    @property
     def results(self) -> int:
         """Where vectors of results are in the room."""
-        return self.start + self.groups * self.high * BYTES
+        return self.source.room + self.groups * self.high * BYTES
 
     @property
     def room(self) -> int:
@@ -140,7 +103,7 @@ class PixelProducts:
 
     def weights(self, values: Any) -> Any:
         """Weights [outputs, products] as they are packed."""
-        return in_blocks(self.lines.products(values) if self.lines else values, TILE)
+        return in_blocks(self.source.products(values), TILE)
 
     def scales(self, bias: Any, weights: Any) -> Any:
         """The table of scales, whose biases are for values from 0 to 255."""
@@ -153,14 +116,15 @@ class PixelProducts:
 
     def routes(self) -> Any:
         """Controls of vectors whose bytes are moved: of lines, and of results that are no whole vectors."""
-        controls = [self.lines.controls().reshape(-1, BYTES)] if self.lines else []
+        controls = [self.source.controls()]
         if self.rows != self.outputs:
             places = [
                 byte // self.outputs * self.rows + byte % self.outputs if byte < self._run else None
                 for byte in range(BYTES)
             ]
             controls.append(route(places, "vrdelta").view(np.int8).reshape(1, BYTES))
-        return np.concatenate(controls) if controls else None
+        every = np.concatenate(controls)
+        return every if len(every) else None
 
     @property
     def _run(self) -> int:
@@ -171,11 +135,11 @@ class PixelProducts:
         """The same in C."""
         at = self.windows
         over = summed_over(kh=at.kernel[0], kw=at.kernel[1], c=at.channels)
-        line = self.lines.words * GROUP if self.lines else at.kernel[1] * at.channels
+        line, pad = self.source.line, self.requantizer.pad
 
         def terms(x: Any, w: Any, output: tuple[Any, ...]) -> Any:
             row, column, channel = over
-            value, k = seen(at, x, output, (row, column), channel, self._pad), output[-1]
+            value, k = seen(at, x, output, (row, column), channel, pad), output[-1]
             index = row * line + column * at.channels + channel
             weight = w[tirx.floordiv(k, TILE), tirx.floordiv(index, GROUP), k % TILE, index % GROUP]
             return te.sum((value + STORED) * weight.astype("int32"), axis=over)
@@ -188,49 +152,12 @@ class PixelProducts:
         room.
         """
         x, w, scales, *routes, out, room = pointers
-        rest = (w, scales, *routes, out, room)
-        if self.lines:
-            with self.lines.sequence(to, x, room) as first, to.loop(self.lines.tiles) as tile:
-                for number in range(self.high):
-                    self.lines.write(to, (routes[0], room), (tile, number), self._word(0, number))
-                self._outputs(to, rest, first + self.lines.first(tile))
-            return
-        pixels, width = self.windows.pixels, self.high * WORDS
-        with to.loop(ceil_div(pixels, width)) as some:
-            first = tirx.min(some * width, pixels - width)
-            if self.gathers:
-                with to.loop(width) as pixel:
-                    self.gathering.write(to, (x, room), first + pixel, pixel)
-            for number in range(self.high):
-                ahead = number * WORDS
-                place = (
-                    (room, ahead * self.gathering.row)
-                    if self.gathers
-                    else (x, (first + ahead) * self.windows.depth)
-                )
-                for chunk in range(0, self.groups, WORDS):
-                    self._turn(to, place, room, (chunk, number))
-            self._outputs(to, rest, first)
+        with self.source.tile(to, (x, *routes, room)) as first:
+            self._outputs(to, (w, scales, *routes, out, room), first)
 
     def _word(self, group: Any, number: int) -> Any:
         """Where the words of a vector of pixels are."""
-        return self.start // GROUP + (group * self.high + number) * WORDS
-
-    def _turn(self, to: Writer, place: tuple[Pointer, Any], room: Pointer, of: tuple[int, int]) -> None:
-        """Makes of vectors with words of some pixels those with one word of 32 pixels."""
-        (pointer, offset), (chunk, which) = place, of
-        source = to.view(pointer, 1)
-        step = BYTES if self.groups <= WORDS else self.gathering.row
-        words = []
-        for number in range(self.words):
-            value = vector(source, offset + number * step + chunk * GROUP)
-            words.append(kept(to, tirx.reinterpret(VECTOR, value)))
-        for bit in range(len(words).bit_length() - 1):
-            _exchanged(to, words, bit, ("vdealvdd", -GROUP))
-        target = to.view(room, 4)
-        for number, word in enumerate(words[: self.groups - chunk]):
-            at = self._word(chunk + number, which)
-            store_vector(to, target, at, tirx.bitwise_xor(word, everywhere(SIGNS)))
+        return self.source.room // GROUP + (group * self.high + number) * WORDS
 
     def _outputs(self, to: Writer, pointers: tuple[Pointer, ...], first: Any) -> None:
         """The outputs of some pixels, whose words are in the room."""
@@ -241,7 +168,7 @@ class PixelProducts:
         for high in range(self.high):
             vectors = [kept(to, vector(stored, self._result(high, n))) for n in range(self._results)]
             for bit in reversed(range(self._results.bit_length() - 1)):
-                _exchanged(to, vectors, bit, ("vshuffvdd", -GROUP))
+                exchanged(to, vectors, bit, ("vshuffvdd", -GROUP))
             place = (first + high * WORDS) * self.outputs
             self._store(to, (routes[0] if routes else None, out), vectors, place)
 
@@ -318,13 +245,3 @@ class PixelProducts:
         last = intrinsic("vlalignb", runs[-1], before, tirx.const(BYTES - self._run, WORD))
         end = place + WORDS * self.outputs - BYTES
         store_vector(to, target, end, tirx.reinterpret("int8x128", last))
-
-
-def _exchanged(to: Writer, vectors: list[Any], bit: int, by: tuple[str, int]) -> None:
-    """Replaces each two vectors whose numbers differ in a bit by the two registers of an exchange of them."""
-    name, width = by
-    for number in range(len(vectors)):
-        other = number | 1 << bit
-        if other != number:
-            pair = intrinsic(name, vectors[other], vectors[number], tirx.const(width, WORD), dtype=PAIR)
-            vectors[number], vectors[other] = registers(to, pair)

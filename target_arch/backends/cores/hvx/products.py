@@ -15,7 +15,7 @@ from tvm import te, tirx
 from target_arch.backends.cores.hvx.behaviour import behaviour, seen, summed_over
 from target_arch.backends.cores.hvx.copies import Place, common, copy
 from target_arch.backends.cores.hvx.gathering import Gathering
-from target_arch.backends.cores.hvx.instructions import intrinsic
+from target_arch.backends.cores.hvx.instructions import GROUP, intrinsic
 from target_arch.backends.cores.hvx.requantizer import Requantizer, of_lanes
 from target_arch.backends.cores.hvx.windows import ImageWindows
 from target_arch.backends.cores.hvx.writer import (
@@ -31,8 +31,6 @@ from target_arch.backends.cores.hvx.writer import (
 from target_arch.relax.te.definition import Definition
 from target_arch.soc.rounding import ceil_div, round_up
 
-GROUP = 4
-"""Products of an output that one instruction adds."""
 _SUMS = 8
 """The most vectors of sums in a tile."""
 _RESULTS = BYTES // WORDS
@@ -87,8 +85,8 @@ class Products:
 
     @property
     def _gathering(self) -> Gathering:
-        pad = -self.requantizer.about.input_offset
-        return Gathering(windows=self.windows, pad=pad, row=round_up(self.groups * GROUP, 8))
+        row = round_up(self.groups * GROUP, 8)
+        return Gathering(windows=self.windows, pad=self.requantizer.pad, row=row)
 
     @property
     def whole(self) -> bool:
@@ -114,7 +112,7 @@ class Products:
 
     def definition(self) -> Definition:
         """The same in C."""
-        at, pad = self.windows, -self.requantizer.about.input_offset
+        at, pad = self.windows, self.requantizer.pad
         over = summed_over(kh=at.kernel[0], kw=at.kernel[1], c=at.channels)
 
         def terms(x: Any, w: Any, output: tuple[Any, ...]) -> Any:

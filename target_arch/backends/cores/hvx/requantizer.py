@@ -12,17 +12,15 @@ import numpy as np
 from attrs import frozen
 from tvm import tirx
 
-from target_arch.backends.cores.hvx.instructions import everywhere, intrinsic, kept
+from target_arch.backends.cores.hvx.instructions import everywhere, intrinsic, kept, word_of
 from target_arch.backends.cores.hvx.writer import BYTES, WORD, WORDS, Writer, vector
-from target_arch.plan.arithmetic import Requantization, Rounding
+from target_arch.plan.arithmetic import Addition, Requantization, Rounding
 from target_arch.relax.te.fixed_point import scaled, wide
 from target_arch.relax.te.scaling import clamped, right_shift
 
 _BEFORE = {Rounding.TFLITE: 1, Rounding.TFLITE_SINGLE: 32}
 """By how much a requantizer shifts further than the table says."""
 _MOST = 31
-_SIGNS = -0x7F7F7F80
-"""128 in each byte of a word: added by exclusive or, it makes int8 of values from 0 to 255."""
 
 
 @frozen(kw_only=True)
@@ -56,6 +54,11 @@ class Requantizer:
         return clamped(value, about.activation_min, about.activation_max).astype(dtype)
 
     @property
+    def pad(self) -> int:
+        """The stored value of what is outside of an image."""
+        return -self.about.input_offset
+
+    @property
     def positive(self) -> bool:
         """True where what is below zero before the offset is clamped to it: how a negative number is rounded
         to zero does not matter then.
@@ -68,8 +71,7 @@ class Requantizer:
 
     def in_order(self, words: Sequence[Any]) -> Any:
         """Four vectors of results as one of outputs, int8 in the order of the words."""
-        about = self.about
-        return packed(words, about.output_offset, (about.activation_min, about.activation_max))
+        return packed(words, self.about)
 
     def interleaved(self, to: Writer, sums: Sequence[Any], multipliers: Any, shifts: Any) -> Any:
         """Four vectors of sums as one of outputs, int8x128, where those of a lane are adjacent. Of each of
@@ -90,12 +92,10 @@ class Requantizer:
             ]
             one = tirx.const(1, WORD)
             halves = [intrinsic("vasrwhrndsat", words[n + 2], words[n], one) for n in (0, 1)]
-        offset = about.output_offset + 128
-        if offset:
-            halves = [intrinsic("vaddhsat", each, everywhere(twice(offset))) for each in halves]
+        halves = _offset(halves, about.output_offset + 128)
         stored = intrinsic("vsathub", halves[1], halves[0])
-        value = tirx.bitwise_xor(stored, everywhere(_SIGNS))
-        return _within(tirx.reinterpret("int8x128", value), (about.activation_min, about.activation_max))
+        value = tirx.bitwise_xor(stored, everywhere(word_of(-128)))
+        return _within(tirx.reinterpret("int8x128", value), about)
 
     def _shifted(self, high: Any, shift: Any) -> Any:
         one, least = everywhere(1), min(self.shifts)
@@ -138,12 +138,17 @@ def requantizer(about: Requantization) -> Requantizer | None:
     return made if least <= min(made.shifts) and max(made.shifts) <= _MOST else None
 
 
-def packed(words: Sequence[Any], offset: int, limits: tuple[int, int]) -> Any:
-    """Four vectors of words as one of int8, in order: with an offset, within limits."""
+def packed(words: Sequence[Any], about: Requantization | Addition) -> Any:
+    """Four vectors of results as one of int8, in order: with the offset of the output, within its limits."""
     halves = [intrinsic("vpackwh.sat", words[n + 1], words[n]) for n in (0, 2)]
-    if offset:
-        halves = [intrinsic("vaddhsat", each, everywhere(twice(offset))) for each in halves]
-    return _within(tirx.reinterpret("int8x128", intrinsic("vpackhb.sat", halves[1], halves[0])), limits)
+    low, high = _offset(halves, about.output_offset)
+    return _within(tirx.reinterpret("int8x128", intrinsic("vpackhb.sat", high, low)), about)
+
+
+def _offset(halves: list[Any], offset: int) -> list[Any]:
+    """Vectors of halfwords with this number added, which saturate."""
+    both = everywhere(twice(offset))
+    return [intrinsic("vaddhsat", each, both) for each in halves] if offset else halves
 
 
 def twice(value: int) -> int:
@@ -151,8 +156,9 @@ def twice(value: int) -> int:
     return int.from_bytes(value.to_bytes(2, "little", signed=True) * 2, "little", signed=True)
 
 
-def _within(value: Any, limits: tuple[int, int]) -> Any:
-    """128 numbers of int8 within limits."""
+def _within(value: Any, about: Requantization | Addition) -> Any:
+    """128 numbers of int8 within the limits of the output."""
+    limits = about.activation_min, about.activation_max
     low, high = (tirx.Broadcast(tirx.const(limit, "int8"), BYTES) for limit in limits)
     value = tirx.max(value, low) if limits[0] > -128 else value
     return tirx.min(value, high) if limits[1] < 127 else value

@@ -12,7 +12,7 @@ import numpy as np
 from attrs import frozen
 from tvm import tirx
 
-from target_arch.backends.cores.hvx.instructions import intrinsic, kept
+from target_arch.backends.cores.hvx.instructions import intrinsic, kept, word_of
 from target_arch.backends.cores.hvx.writer import BYTES, VECTOR, WORD, WORDS, Pointer, Writer, vector
 
 _BITS = tuple(1 << bit for bit in range(BYTES.bit_length() - 1))
@@ -82,7 +82,7 @@ def moved(
     """
     pointer, place = source
     controls = [kept(to, vector(to.view(table, 4), (first + number) * WORDS)) for number in range(len(by))]
-    marks = tirx.const(BIT * 0x01010101 - (1 << 32), WORD)
+    marks = tirx.const(word_of(BIT), WORD)
     value = None
     for number, (control, each) in enumerate(zip(controls, by, strict=True)):
         some = tirx.reinterpret(VECTOR, vector(to.view(pointer, 1), place + number * BYTES))

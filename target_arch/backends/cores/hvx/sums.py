@@ -53,13 +53,9 @@ class TensorSum:
         end = self.bytes - BYTES
         last = self._words(to, pointers, end) if self.bytes % BYTES else None
         with to.loop(self.bytes // BYTES) as some:
-            store_vector(to, out, some * BYTES, self._packed(self._words(to, pointers, some * BYTES)))
+            store_vector(to, out, some * BYTES, packed(self._words(to, pointers, some * BYTES), self.about))
         if last:
-            store_vector(to, out, end, self._packed(last))
-
-    def _packed(self, words: list[Any]) -> Any:
-        about = self.about
-        return packed(words, about.output_offset, (about.activation_min, about.activation_max))
+            store_vector(to, out, end, packed(last, self.about))
 
     def _words(self, to: Writer, pointers: tuple[Pointer, ...], first: Any) -> list[Any]:
         """Four vectors with the 128 results from a place."""
