@@ -60,14 +60,16 @@ def channels_of(operator: Operator, model: Model) -> DivisionAxis | None:
     last = len(model.tensors[operator.output].shape) - 1
     if weights <= sum(others) + model.tensors[operator.output].bytes:
         return None
-    found, first = _along(operator, model, last), axis_of(operator, model)
-    return None if first is not None and first.axis == last else found
+    first = axis_of(operator, model)
+    return None if first is not None and first.axis == last else _along(operator, model, last)
 
 
 def axis_along(operator: Operator, model: Model, axis: int) -> DivisionAxis | None:
     """The one of both that is this axis of the result."""
-    both = (axis_of(operator, model), channels_of(operator, model))
-    return next((each for each in both if each is not None and each.axis == axis), None)
+    found = axis_of(operator, model)
+    if found is None or found.axis != axis:
+        found = channels_of(operator, model)
+    return found if found is not None and found.axis == axis else None
 
 
 def _along(operator: Operator, model: Model, axis: int) -> DivisionAxis | None:
