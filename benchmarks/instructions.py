@@ -183,18 +183,18 @@ _ENOUGH = 1_000_000_000
 
 def in_litert(model: Path, machine: Machine, folder: Path) -> int:
     """Instructions of a run in LiteRT."""
-    start, runs = _litert_runs(model, machine, 1, folder), 8
-    while (more := _litert_runs(model, machine, 1 + runs, folder) - start) < _ENOUGH:
+    log = folder / "litert"
+    start = (*machine.emulator, "-plugin", f"{counter(folder)},out={log}", sys.executable, "-c", _LITERT)
+
+    def total(runs: int) -> int:
+        words = (*start, str(model), str(runs))
+        subprocess.run(words, check=True, capture_output=True, env={**os.environ, "PYTHONHASHSEED": "0"})
+        return sum(counts(log).values())
+
+    once, runs = total(1), 8
+    while (more := total(1 + runs) - once) < _ENOUGH:
         runs *= 4
     return more // runs
-
-
-def _litert_runs(model: Path, machine: Machine, runs: int, folder: Path) -> int:
-    """Instructions of a start of LiteRT and so many runs."""
-    plugin = f"{counter(folder)},out={folder}/litert"
-    words = (*machine.emulator, "-plugin", plugin, sys.executable, "-c", _LITERT, str(model), str(runs))
-    subprocess.run(words, check=True, capture_output=True, env={**os.environ, "PYTHONHASHSEED": "0"})
-    return sum(counts(folder / "litert").values())
 
 
 def counts(file: Path) -> Counter[str]:

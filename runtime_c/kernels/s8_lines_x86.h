@@ -14,11 +14,10 @@ static inline int64_t ta_s8_wide_four(const int8_t *wide, int32_t k)
     return four;
 }
 
-/* What four k of four outputs, from `at` on, add to their sums, of which there are two parts each. */
-TA_AVX2_PART __m256i ta_s8_added_four_avx2(__m256i sums, __m256i four, const int8_t *at)
+/* Four k of four outputs, as 16-bit values. */
+TA_AVX2_PART __m256i ta_s8_wide_weights_avx2(const int8_t *w)
 {
-    const __m256i weights = _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)at));
-    return _mm256_add_epi32(sums, _mm256_madd_epi16(four, weights));
+    return _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)w));
 }
 
 /* 8 sums of a row, of which `low` and `high` have two parts each. */
@@ -34,11 +33,11 @@ TA_AVX2_PART void ta_s8_added_line_avx2(int both, __m256i *sums, const int8_t *x
 {
     const __m256i four = _mm256_set1_epi64x(ta_s8_wide_four(x, k));
     w += k * TA_S8_BLOCK;
-    sums[0] = ta_s8_added_four_avx2(sums[0], four, w);
-    sums[1] = ta_s8_added_four_avx2(sums[1], four, w + 16);
+    ta_s8_add_products_avx2(&sums[0], four, ta_s8_wide_weights_avx2(w));
+    ta_s8_add_products_avx2(&sums[1], four, ta_s8_wide_weights_avx2(w + 16));
     if (both) {
-        sums[2] = ta_s8_added_four_avx2(sums[2], four, w + TA_S8_HALF_LINE);
-        sums[3] = ta_s8_added_four_avx2(sums[3], four, w + TA_S8_HALF_LINE + 16);
+        ta_s8_add_products_avx2(&sums[2], four, ta_s8_wide_weights_avx2(w + TA_S8_HALF_LINE));
+        ta_s8_add_products_avx2(&sums[3], four, ta_s8_wide_weights_avx2(w + TA_S8_HALF_LINE + 16));
     }
 }
 
@@ -74,9 +73,8 @@ TA_AVX2_PART void ta_s8_add_row_avx2(__m256i *sums, const int8_t *x, int32_t k, 
 /* The same for four rows. */
 TA_AVX2_PART void ta_s8_add_rows_avx2(__m256i *sums, const int8_t *x, int32_t k, const int8_t *w)
 {
-    const __m128i *const at = (const __m128i *)(w + k * TA_S8_BLOCK);
-    const __m256i low = _mm256_cvtepi8_epi16(_mm_loadu_si128(at));
-    const __m256i high = _mm256_cvtepi8_epi16(_mm_loadu_si128(at + 1));
+    const __m256i low = ta_s8_wide_weights_avx2(w + k * TA_S8_BLOCK);
+    const __m256i high = ta_s8_wide_weights_avx2(w + k * TA_S8_BLOCK + 16);
     ta_s8_add_row_avx2(&sums[0], x, k, low, high);
     ta_s8_add_row_avx2(&sums[2], x + TA_S8_WIDE, k, low, high);
     ta_s8_add_row_avx2(&sums[4], x + 2 * TA_S8_WIDE, k, low, high);
