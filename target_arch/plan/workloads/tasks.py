@@ -1,6 +1,7 @@
 """Tasks: the steps of models with worst times, and when they run. Times are whole picoseconds."""
 
 from collections.abc import Mapping
+from functools import cached_property
 
 from attrs import field, frozen
 
@@ -32,7 +33,7 @@ class TaskWait:
 TaskStep = TaskWork | TaskWait
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, slots=False)
 class TimedTask:
     """A model in time: its steps in the order in which the host takes them, between any two of which it may
     take steps of other jobs. Of its timelines the `channels` are those of DMA.
@@ -43,7 +44,7 @@ class TimedTask:
     steps: tuple[TaskStep, ...] = field(repr=False)
     channels: frozenset[str] = frozenset()
 
-    @property
+    @cached_property
     def timelines(self) -> frozenset[str]:
         """The timelines on which it has steps; the host is none."""
         return frozenset(step.timeline for step in self.steps if isinstance(step, TaskWork) and step.timeline)

@@ -18,12 +18,14 @@ _LONGEST = 64
 
 def advised(tasks: Sequence[TimedTask]) -> Analysis:
     """The analysis of tasks under priorities, with remedies if it needs some."""
-    answer = chosen(tasks)
-    return answer if answer.schedulable else evolve(answer, remedies=tuple(_remedies(tasks, answer)))
-
-
-def _remedies(tasks: Sequence[TimedTask], answer: Analysis) -> Iterator[HelpfulChange]:
     times = [task_times(task) for task in tasks]
+    answer = chosen(tasks, times)
+    return answer if answer.schedulable else evolve(answer, remedies=tuple(_remedies(tasks, times, answer)))
+
+
+def _remedies(
+    tasks: Sequence[TimedTask], times: Sequence[TaskTimes], answer: Analysis
+) -> Iterator[HelpfulChange]:
     if _fits(_by_deadline(tasks), times):
         yield HelpfulChange(change=Change.PRIORITIES)
     for number, response in enumerate(answer.responses):

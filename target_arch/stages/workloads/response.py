@@ -26,7 +26,11 @@ the host: it waits for one copy of less urgent ones each time that it copies, an
 urgent ones, after each of which the host may have begun a step of somebody else.
 """
 
+from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import accumulate
+from operator import neg
 
 from attrs import evolve, frozen
 
@@ -46,7 +50,7 @@ _ROUNDS = 50
 """How often the responses of tasks that run at once are taken for each other's."""
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, slots=False)
 class _Member:
     """A task of a group: its `cost` for each job, the most that a job is longer by what it finds in flight of
     the group (`held`) and of others that are less urgent (`met`), what a job loses when it is preempted
@@ -66,18 +70,33 @@ class _Member:
     losing: tuple[tuple[int, int], ...]
     pauses: int
 
+    @cached_property
+    def _sums(self) -> tuple[int, ...]:
+        """The sums of so many of the losses."""
+        return tuple(accumulate(self.losses, initial=0))
+
+    @cached_property
+    def _as_long(self) -> tuple[int, ...]:
+        """For each of the losing, how many losses are as long."""
+        return tuple(bisect_right(self.losses, -wait, key=neg) for wait, _ in self.losing)
+
     def lost(self, jobs: int, others: Mapping[int, int]) -> int:
         """The most that so many jobs of it lose by so many of each of the others together."""
-        total, at, left = 0, 0, jobs
-        for wait, other in self.losing:
-            there = others[other]
-            while there and at < len(self.losses):
-                count = min(there, left)
-                total += count * min(wait, self.losses[at])
-                there, left = there - count, left - count
-                if not left:
-                    at, left = at + 1, jobs
+        total, at, last = 0, 0, jobs * len(self.losses)
+        for (wait, other), longer in zip(self.losing, self._as_long, strict=True):
+            if at == last:
+                break
+            until, shorter = min(at + others[other], last), jobs * longer
+            total += max(0, min(until, shorter) - at) * wait
+            if until > shorter:
+                total += self._first(until, jobs) - self._first(max(at, shorter), jobs)
+            at = until
         return total
+
+    def _first(self, count: int, jobs: int) -> int:
+        """The sum of the first so many losses of as many jobs, the largest first."""
+        whole, part = divmod(count, jobs)
+        return jobs * self._sums[whole] + (part * self.losses[whole] if part else 0)
 
     def begun(self, until: int) -> int:
         """The number of its jobs that are released before or at a time, the first one at 0."""
@@ -187,8 +206,11 @@ class _Group:
         cost = sum(count * each.cost for each, count in jobs)
         by_job = sum(count * each.held for each, count in jobs)
         there = {each.number: count for each, count in jobs}
-        by_task = sum(each.lost(count, there) for each, count in jobs) if by_job else 0
-        return cost + min(by_job, by_task) + self.beside(jobs, open_for)
+        lost = 0
+        for each, count in jobs:
+            if lost < by_job:
+                lost += each.lost(count, there)
+        return cost + min(by_job, lost) + self.beside(jobs, open_for)
 
 
 @frozen(kw_only=True)

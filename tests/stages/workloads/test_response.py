@@ -15,7 +15,7 @@ from target_arch.stages.check.waiting import check_waits
 from target_arch.stages.workloads.alone import task_times
 from target_arch.stages.workloads.choice import chosen
 from target_arch.stages.workloads.remedies import advised
-from target_arch.stages.workloads.response import analysis
+from target_arch.stages.workloads.response import _Member, analysis
 from target_arch.stages.workloads.simulation import simulated
 from target_arch.stages.workloads.waiting import group_of, waits_of
 from tests.slow import slow_except
@@ -170,6 +170,30 @@ def test_an_urgent_task_has_the_chip_alone_where_that_is_needed() -> None:
     answer = chosen([above, below])
     assert answer.waits == (frozenset(), frozenset({0}))
     assert [(each.worst or 0) / _MS for each in answer.responses] == [12.0, 36.0]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_each_preemption_costs_the_largest_loss_that_is_left(seed: int) -> None:
+    random = Random(seed)
+    losses = sorted((random.randint(1, 9) for _ in range(random.randint(0, 6))), reverse=True)
+    losing = sorted(((random.randint(1, 9), other) for other in range(random.randint(0, 4))), reverse=True)
+    others, jobs = {other: random.randint(0, 7) for _, other in losing}, random.randint(0, 4)
+    member = _Member(
+        number=9,
+        priority=0,
+        period=1,
+        jitter=0,
+        limit=1,
+        cost=1,
+        held=0,
+        met=0,
+        losses=tuple(losses),
+        losing=tuple(losing),
+        pauses=0,
+    )
+    waits = [wait for wait, other in losing for _ in range(others[other])]
+    each = [loss for loss in losses for _ in range(jobs)]
+    assert member.lost(jobs, others) == sum(map(min, waits, each))
 
 
 def test_jitter_is_part_of_a_response() -> None:
