@@ -1,6 +1,6 @@
 """Other kernels of a placed model, where its frames come faster with them: of two that are at work for two
-frames at once, neither may have more of a memory than leaves room for the other, nor may the host be at work
-itself while nobody starts what others could do.
+frames at once, neither may have more of a memory than leaves room for the other, nor may constants that stay,
+nor may the host be at work itself while nobody starts what others could do.
 """
 
 from collections import Counter
@@ -8,9 +8,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from typing import Protocol
 
+from attrs import evolve
+
 from target_arch.diagnostics import DiagnosticError
 from target_arch.plan.frames import FramePipeline
 from target_arch.plan.lowered import Lowered
+from target_arch.plan.memory import BufferKind
 from target_arch.plan.objective import Objective
 from target_arch.plan.partitions import PartitionGraph
 from target_arch.soc.model import SoC
@@ -39,17 +42,34 @@ InFlight = Callable[[Lowered], Lowered]
 
 
 class LowerAgain(Protocol):
-    """Lowers a placed model. Raises DoesNotFitError where it does not fit."""
+    """Lowers a placed model, for the chip or for one that differs. Raises DoesNotFitError where it does not
+    fit.
+    """
 
-    def __call__(self, graph: PartitionGraph, *, limits: Limits = NO_LIMITS) -> Lowered: ...
+    def __call__(
+        self, graph: PartitionGraph, chip: Setting | None = None, limits: Limits = NO_LIMITS
+    ) -> Lowered: ...
 
 
 def with_halves(lowered: Lowered, soc: SoC, lower: LowerAgain, in_flight: InFlight) -> Lowered:
     """The model with kernels that have at most half of each memory, where its frames come faster so."""
-    limits = _halves(lowered, soc)
+    most = _most(lowered)
+    limits = {memory: half for memory, half in _halves(soc).items() if most[memory] > half}
     if not limits or _frames(lowered).gap <= NEAR:
         return lowered
     return _better(lowered, lambda: in_flight(lower(lowered.graph, limits=limits)))
+
+
+def with_room(lowered: Lowered, setting: Setting, lower: LowerAgain, in_flight: InFlight) -> Lowered:
+    """The model with fewer constants that stay, so that the two kernels with the largest buffers have room at
+    once, where its frames come faster so.
+    """
+    held, most = _of_two(lowered), _most(lowered)
+    if not held or _frames(lowered).gap <= NEAR:
+        return lowered
+    chip = evolve(setting, held={**setting.held, **held})
+    limits = {memory: half for memory, half in _halves(setting.soc).items() if most[memory] <= half}
+    return _better(lowered, lambda: in_flight(lower(lowered.graph, chip, limits)))
 
 
 def with_host_slices(
@@ -107,16 +127,32 @@ def _sliced(whole: Lowered, graphs: DividedGraphs) -> Iterator[PartitionGraph]:
             yield graph
 
 
-def _halves(lowered: Lowered, soc: SoC) -> Limits:
-    """Half of each memory of which some kernel has more for its own buffers."""
-    sizes = {memory.name: memory.size for memory in soc.memories}
-    taken = Counter[str]()
+def _halves(soc: SoC) -> Limits:
+    return {memory.name: memory.size // 2 for memory in soc.memories}
+
+
+def _most(lowered: Lowered) -> Counter[str]:
+    """The most bytes that a kernel has of each memory for its own buffers."""
+    return Counter({memory: max(own) for memory, own in _own_bytes(lowered).items()})
+
+
+def _of_two(lowered: Lowered) -> dict[str, int]:
+    """The bytes of the two kernels with the largest buffers, in each memory where constants stay, too."""
+    full = {buffer.memory for buffer in lowered.steps.buffers if buffer.kind is BufferKind.RESIDENT}
+    own = _own_bytes(lowered)
+    return {memory: sum(sorted(own[memory])[-2:]) for memory in sorted(full & own.keys())}
+
+
+def _own_bytes(lowered: Lowered) -> dict[str, list[int]]:
+    """By memory what kernels have there for their own buffers."""
+    found: dict[str, list[int]] = {}
     for kernel in lowered.kernels.values():
         own = Counter[str]()
         for buffer in kernel.buffers:
             own[buffer.memory] += buffer.bytes
-        taken |= own
-    return {memory: sizes[memory] // 2 for memory in sorted(taken) if taken[memory] > sizes[memory] // 2}
+        for memory, bytes in own.items():
+            found.setdefault(memory, []).append(bytes)
+    return found
 
 
 def _frames(lowered: Lowered) -> FramePipeline:

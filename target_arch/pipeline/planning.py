@@ -11,7 +11,14 @@ from target_arch.pipeline.costs_used import costs_used
 from target_arch.pipeline.fewer_composites import alike, on_fewer, without_composites
 from target_arch.pipeline.frames import wanted_frames, with_frames
 from target_arch.pipeline.lowerer import Lowerer
-from target_arch.pipeline.more_frames import NO_LIMITS, Limits, with_halves, with_host_slices, with_turns
+from target_arch.pipeline.more_frames import (
+    NO_LIMITS,
+    Limits,
+    with_halves,
+    with_host_slices,
+    with_room,
+    with_turns,
+)
 from target_arch.pipeline.objectives import lowered_for, most_often, with_choice
 from target_arch.pipeline.preparation import PreparedModel, imported
 from target_arch.pipeline.request import CompileRequest
@@ -119,6 +126,7 @@ class _Lowering:
         best = most_often([partial(self._in_flight, each) for each in made])
         if setting.objective is Objective.THROUGHPUT:
             best = with_halves(best, setting.soc, self._again, self._in_flight)
+            best = with_room(best, setting, self._again, self._in_flight)
         if divide is Divide.HOST and self._several:
             best = with_host_slices(best, self._graphs(lowered.graph), self._again, self._in_flight)
         if wanted_frames(self.prepared.request) is not None:

@@ -131,16 +131,25 @@ def test_what_is_at_its_bound_is_left_whole(made: CompiledModel) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("model", "soc", "above"),
+    ("model", "soc", "resident", "above"),
     [
-        pytest.param("ic_resnet_int8", "quad_conv", 1.05, marks=pytest.mark.long),
-        ("ad01_int8", "zynq_edge", 1.4),
+        pytest.param("ic_resnet_int8", "quad_conv", "never", 1.05, marks=pytest.mark.long),
+        ("ad01_int8", "zynq_edge", "never", 1.4),
+        ("ad01_int8", "zynq_edge", "auto", 1.2),
     ],
 )
-def test_other_kernels_for_frames(model: str, soc: str, above: float, shared: Path) -> None:
-    """Slices of the host, and kernels with half of a memory: either pair was 1.37 and 1.9 times its bound."""
+def test_other_kernels_for_frames(model: str, soc: str, resident: str, above: float, shared: Path) -> None:
+    """Slices of the host, kernels with half of a memory, and weights that leave two kernels room at once: the
+    pairs were 1.37, 1.9 and 1.59 times their bounds.
+    """
     path = shared / "models" / f"{model}.tflite"
-    wanted = CompileRequest(model_path=path, soc=read_soc(soc), divide="host", objective=Objective.THROUGHPUT)
+    wanted = CompileRequest(
+        model_path=path,
+        soc=read_soc(soc),
+        divide="host",
+        objective=Objective.THROUGHPUT,
+        resident=resident,
+    )
     pipeline = pipeline_of(compile_model(wanted))
     assert pipeline.bound <= pipeline.period <= above * pipeline.bound
 
