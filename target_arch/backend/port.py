@@ -50,8 +50,10 @@ class Hosted:
     (`ports/host/simulator.h`): its bundles carry the simulators of devices, and it has the functions
     `<prefix>_set_lazy` and `<prefix>_set_jitter`. One that takes `modules` runs the kernels of a device that
     has a compiler of its own and nothing else beside the host; its kernels call `<prefix>_launch`. One that
-    `complains` has `const char *<prefix>_complaint(void)`: more about a failure, or "". `needs` are things
-    that `run` looks for first: names of programs, or of `target_arch.run.execute.needs`.
+    `complains` has `const char *<prefix>_complaint(void)`: more about a failure, or "". One that
+    `joins_calls` has `dispatch_all` and `succeeded`: with frames in flight, calls for a core that follow each
+    other are one order, and one look settles all that are over. `needs` are things that `run` looks for
+    first: names of programs, or of `target_arch.run.execute.needs`.
     """
 
     libraries: tuple[str, ...] = ("m",)
@@ -59,6 +61,7 @@ class Hosted:
     simulates: bool = False
     modules: bool = False
     complains: bool = False
+    joins_calls: bool = False
     needs: tuple[str, ...] = ()
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from target_arch.backend.contract import Backend, Pattern
-from target_arch.backend.port import PortKind
+from target_arch.backend.port import Hosted, PortKind
 from target_arch.diagnostics import refusal
 from target_arch.emit.build.machine import require_machine
 from target_arch.pipeline.request import CompileRequest
@@ -70,7 +70,11 @@ class PreparedModel:
     @property
     def setting(self) -> Setting:
         """The SoC, the mode and the choices of its request, as stages take them."""
-        return evolve(setting_of(self.request, self.backends), held=self.held, bounds=self.bounds)
+        found = evolve(setting_of(self.request, self.backends), held=self.held, bounds=self.bounds)
+        system = self.plug_ins.ports[self.request.port].system
+        if not (isinstance(system, Hosted) and system.joins_calls):
+            return found
+        return evolve(found, joining=frozenset(filter(found.is_function, found.codegens)))
 
 
 def prepare(request: CompileRequest, reuse: Reuse | None = None) -> PreparedModel:

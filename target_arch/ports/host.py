@@ -7,7 +7,7 @@ port = PortKind(
     name="host",
     description="simulates the whole SoC on this computer",
     files=sources("ports/host"),
-    system=Hosted(threads=True, simulates=True),
+    system=Hosted(threads=True, simulates=True, joins_calls=True),
     prefix="ta_host",
     header="ports/host/host.h",
 )

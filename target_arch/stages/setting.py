@@ -31,8 +31,9 @@ class Setting:
     plan, `io` says whose the bytes of model inputs and outputs are. `objective` is what placement makes
     least, `within` the seconds that a run may take with it; None without a limit. `resident` says whether
     constants may stay where they are copied to, `held` by memory the bytes that other models need there in
-    their turn. `started` are instances that are loaded for frames in flight alone. `bounds` says whether
-    lower bounds of simulated runs are computed.
+    their turn. `started` are instances that are loaded for frames in flight alone, `joining` those whose
+    calls that follow each other are one order there. `bounds` says whether lower bounds of simulated runs are
+    computed.
     """
 
     soc: SoC = field(repr=False)
@@ -49,6 +50,7 @@ class Setting:
     held: Mapping[str, int] = field(factory=dict, repr=False)
     bounds: bool = True
     started: frozenset[str] = frozenset()
+    joining: frozenset[str] = frozenset()
     regions: Mapping[str, Callable[[Model], Striping]] = field(factory=dict, repr=False)
     """By instance, the ways to run neighbours of a model as one call."""
 

@@ -35,7 +35,7 @@ class FrameProblem:
     `before` has for each task those of the same frame that must have ended before it begins. `carried` are
     pairs: the first must have ended before the next frame's second begins, as both touch a state. `widths`
     is how many tasks a resource does at once: the channels of an engine. `orders` are what tasks of others
-    take of the host.
+    take of the host; calls on one of the `joining` that follow each other are one order.
 
     Where a round starts a frame on each of several equal `cores`, the tasks of these frames follow each
     other, and `copies` says whose each buffer is. It takes `wake` until one that has nothing to do begins.
@@ -49,6 +49,7 @@ class FrameProblem:
     carried: tuple[tuple[int, int], ...]
     widths: Mapping[str, int]
     orders: Orders = NO_ORDERS
+    joining: frozenset[str] = frozenset()
     cores: tuple[str, ...] = ()
     wake: int = 0
     copies: Mapping[str, CopyOf] = field(factory=dict, repr=False)
@@ -65,13 +66,15 @@ class FrameProblem:
     @cached_property
     def busy(self) -> Mapping[str, int]:
         """The time in which each resource works for one frame: all of an engine's channels together, and the
-        host for what it orders and settles.
+        host for what it orders and settles: calls of a frame that are `joining` once at least.
         """
         busy = Counter[str]()
         for where, takes in zip(self.where, self.takes, strict=True):
             busy[where] += takes
-            if where in self.orders:
+            if where in self.orders and where not in self.joining:
                 busy[HOST] += self.orders[where].both
+        joining = self.joining & busy.keys() & self.orders.keys()
+        busy[HOST] += sum(self.orders[where].both for where in joining)
         return busy
 
     @cached_property
@@ -131,6 +134,7 @@ def frame_problem(soc: SoC, run: StepOrder, times: Times) -> FrameProblem:
         carried=tuple(_carried(program)),
         widths={dma.name: dma.channels for dma in soc.dmas},
         orders=times.orders,
+        joining=times.joining,
     )
 
 

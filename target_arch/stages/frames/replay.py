@@ -1,5 +1,7 @@
 """The simulated period of a round: rounds one after the other, as one host thread issues them."""
 
+from collections.abc import Iterator
+
 from attrs import frozen
 
 from target_arch.plan.steps import Event
@@ -23,7 +25,8 @@ class FrameTimes:
 
 def replayed(problem: FrameProblem, one: Round) -> FrameTimes:
     """The times of a round. Steps take what they take in the run."""
-    clock, values = Clock(orders=problem.orders), dict[str, int]()
+    clock, values = Clock(orders=problem.orders, joining=problem.joining), dict[str, int]()
+    following = tuple(_following(problem, one))
     begins, ends = list[int](), list[int]()
     rounds, length = WARM * (one.stages + 1), len(one.steps) // one.frames
     for turn in range(2 * rounds):
@@ -35,7 +38,7 @@ def replayed(problem: FrameProblem, one: Round) -> FrameTimes:
                 if step.timeline is not None:
                     values[step.timeline] = values.get(step.timeline, 0) + 1
                     event = Event(timeline=step.timeline, value=values[step.timeline])
-                clock.issue(event, problem.takes[step.task])
+                clock.issue(event, problem.takes[step.task], follows=following[number])
             elif turn >= step.back:
                 value = (turn - step.back) * one.counts[step.timeline] + step.place
                 clock.wait(Event(timeline=step.timeline, value=value))
@@ -44,3 +47,16 @@ def replayed(problem: FrameProblem, one: Round) -> FrameTimes:
     counted = range(rounds * one.frames, 2 * rounds * one.frames)
     latency = max(ends[part] - begins[part - one.stages + 1] for part in counted)
     return FrameTimes(period=(ends[-1] - ends[counted[0] - 1]) / len(counted), latency=latency)
+
+
+def _following(problem: FrameProblem, one: Round) -> Iterator[bool]:
+    """Whether each step of a round is handed over with the one before: both are calls for the same frame on
+    one instance that takes several as one order.
+    """
+    last: tuple[str, int, int] | None = None
+    for step in one.steps:
+        there = None
+        if isinstance(step, RoundTask) and step.timeline in problem.joining:
+            there = (step.timeline, step.stage, problem.frame(step.task))
+        yield there is not None and there == last
+        last = there

@@ -74,19 +74,26 @@ def test_the_manifest_has_it(made: CompiledModel) -> None:
 
 
 def test_orders_take_the_hosts_time_of_every_frame(made: CompiledModel) -> None:
-    """With orders of 200 us the host alone sets the period, however many frames are in flight."""
+    """With orders of 200 us the host alone sets the period, however many frames are in flight. A port that
+    takes calls one by one has an order for each, one that joins them an order for those in a row.
+    """
     soc = read_soc("zynq_edge")
     devices = [*(arch.name for arch in soc.archs if not arch.host), *(dma.name for dma in soc.dmas)]
     orders = {name: OrderCost(start=150e-6, end=50e-6) for name in devices}
     prefer = {"*": "dsp_cpu"}
     request = CompileRequest(model_path=DIGITS, soc=soc, frames="auto", prefer=prefer)
-    slow = pipeline_of(compile_model(evolve(request, costs=Costs(orders=orders))))
+    asked = evolve(request, costs=Costs(orders=orders))
+    slow, joined = (pipeline_of(compile_model(evolve(asked, port=port))) for port in ("null", "host"))
     steps = [step for step in slow.order.steps if isinstance(step, Copy | Dispatch)]
     ordered = sum(step.event is not None for step in steps) / slow.rounds
+    calls = sum(isinstance(step, Dispatch) and step.event is not None for step in steps) / slow.rounds
     assert ordered >= 6
-    assert slow.busiest == "host_cpu"
+    assert calls >= 2
+    assert slow.busiest == joined.busiest == "host_cpu"
     assert 200e-6 * ordered <= slow.bound <= slow.period
-    assert slow.period > 2 * pipeline_of(compile_model(request)).period
+    assert joined.bound == pytest.approx(slow.bound - 200e-6 * (calls - 1))
+    assert joined.bound <= joined.period < slow.period - 100e-6
+    assert joined.period > 2 * pipeline_of(compile_model(request)).period
 
 
 def test_one_frame_at_a_time() -> None:

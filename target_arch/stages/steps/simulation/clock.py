@@ -5,7 +5,7 @@ approximation of its own.)
 """
 
 import heapq
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from target_arch.plan.steps import Event
 from target_arch.stages.steps.simulation.orders import FREE, NO_ORDERS, Orders
@@ -22,12 +22,18 @@ class Clock:
 
     A resource does one thing at a time; an engine with channels (`widths`) does one per channel, and uses the
     channel that is free first. The host starts asynchronous work, so this begins at `now`, the host's time,
-    or later. `orders` are what each start and each end of such work takes of the host.
+    or later. `orders` are what each start and each end of such work takes of the host; what has ended on
+    timelines that are `joining` is settled by one look.
     """
 
-    def __init__(self, widths: Mapping[str, int] = NOTHING, orders: Orders = NO_ORDERS) -> None:
+    def __init__(
+        self,
+        widths: Mapping[str, int] = NOTHING,
+        orders: Orders = NO_ORDERS,
+        joining: Collection[str] = (),
+    ) -> None:
         self.now = 0
-        self._widths, self._orders = widths, orders
+        self._widths, self._orders, self._joining = widths, orders, joining
         self._settled: dict[str, int] = {}
         """By timeline how many of its steps the host knows to be over."""
         self._free: dict[str, list[int]] = {}
@@ -40,15 +46,15 @@ class Clock:
             return self.now
         return self._free[resource][0] if resource in self._free else 0
 
-    def begin(self, resource: str, ready: int, takes: int) -> tuple[int, int]:
-        """Keep a resource busy, from when it is free and the work is ready, after the host has ordered it.
-        Returns start and end.
+    def begin(self, resource: str, ready: int, takes: int, *, follows: bool = False) -> tuple[int, int]:
+        """Keep a resource busy, from when it is free and the work is ready, after the host has ordered it;
+        what `follows` is part of the order before. Returns start and end.
         """
         if resource == HOST:
             start = max(ready, self.now)
             self.now = start + takes
             return start, self.now
-        if resource in self._orders:
+        if resource in self._orders and not follows:
             self.now += self._orders[resource].start
             ready = max(ready, self.now)
         if resource not in self._free:
@@ -68,9 +74,12 @@ class Clock:
                 begin = max(begin, self._ends[other][value])
         return begin
 
-    def issue(self, event: Event | None, takes: int) -> tuple[int, int]:
-        """Start a step, on the host's thread if it has no event. Returns start and end."""
-        start, end = self.begin(HOST if event is None else event.timeline, self.now, takes)
+    def issue(self, event: Event | None, takes: int, *, follows: bool = False) -> tuple[int, int]:
+        """Start a step, on the host's thread if it has no event; one that `follows` is part of the order
+        before. Returns start and end.
+        """
+        where = HOST if event is None else event.timeline
+        start, end = self.begin(where, self.now, takes, follows=follows)
         if event is not None:
             self._ends.setdefault(event.timeline, [0]).append(end)
         return start, end
@@ -88,6 +97,8 @@ class Clock:
             self.wait_until(self.done(event.timeline, event.value))
             return ()
         first = self._settled.get(event.timeline, 0)
+        if event.timeline in self._joining:
+            first = max(first, event.value - 1)
         settled = tuple(self._settle(event.timeline, value, takes) for value in range(first, event.value))
         self._settled[event.timeline] = max(first, event.value)
         return settled

@@ -28,6 +28,8 @@ class Times:
         self._runs = _shares(work)
         self.orders = self._ordered(work)
         """The host's time for each step of a device."""
+        self.joining = work.setting.joining
+        """The instances whose calls are one order in frames in flight, where they follow each other."""
 
     def run(self, partition: str, operator: str) -> int:
         """One dispatch for an operator; 0 for an operator without a placement."""
