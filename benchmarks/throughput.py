@@ -5,9 +5,9 @@
 
 All reference models on all shipped SoCs with more than one instance, compiled with as many frames in flight
 as make results come faster, placed for throughput unless `--objective` says otherwise. For each: the
-simulated run, the simulated period, its bound (the busiest instance, engine or host) and what that is, the
-gap between both, the run over the period, frames, and the bytes of the workspaces of a run and of the
-pipeline. Exit code 1 where a period is below its bound.
+simulated run, the simulated period, its bound (the busiest instance, engine or host, or a memory that has no
+room for two of a buffer) and what that is, the gap between both, the run over the period, frames, and the
+bytes of the workspaces of a run and of the pipeline. Exit code 1 where a period is below its bound.
 
 With `--in-turn` each is also placed for the shortest run, which brings its weights itself. How much longer a
 frame takes where such runs come one after the other is printed last.

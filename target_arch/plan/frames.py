@@ -58,7 +58,7 @@ class FramePipeline:
 
     In steady state a result comes every `period` seconds, `latency` after its frame was started, by the
     simulated clock. No order of these steps has a shorter period than `bound`, the time in which `busiest`
-    works for one frame. `alone` is the simulated run of one frame.
+    works for one frame, or as a memory has a buffer of it. `alone` is the simulated run of one frame.
     """
 
     order: StepOrder = field(repr=False)

@@ -426,7 +426,7 @@ class FramesEntry:
     latency: Annotated[float, "seconds from the start of a frame to its result"]
     bound: Annotated[float, "a lower bound of the period in seconds, for any order of the steps"]
     busiest: Annotated[
-        str, "the instance, engine or host that is busy for that long with a frame, or `states`"
+        str, "the instance, engine, host or memory that is busy for that long with a frame, or `states`"
     ]
     curve: Annotated[tuple[FramesPoint, ...], "fewer frames, and what they take"]
     cores: Annotated[

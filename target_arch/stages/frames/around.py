@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from attrs import field, frozen, mutable
 
 from target_arch.plan.memory import Buffer, BufferKind
-from target_arch.stages.frames.blocks import HeldBytes, TaskBlock, names_of
+from target_arch.stages.frames.blocks import HeldBytes, TaskBlock
 from target_arch.stages.frames.modulo import ModuloSchedule, in_order
-from target_arch.stages.frames.problem import FrameProblem
+from target_arch.stages.frames.problem import FrameProblem, names_of
 from target_arch.stages.frames.turns import Interval, flat, pieces
 from target_arch.stages.steps.simulation.clock import HOST
 
@@ -39,6 +39,22 @@ def around_host(
         return None
     issues = [found.issue(number) for number in range(len(found.starts))]
     return in_order(problem, period, found.starts, issues, found.channels)
+
+
+def longest_first(
+    problem: FrameProblem, blocks: Sequence[TaskBlock], sizes: Mapping[str, int], period: int
+) -> ModuloSchedule | None:
+    """The same with places for blocks that take longer before those that take less, wherever in the period
+    that is; each then goes as many periods later as what it needs is. Frames go through more stages.
+    """
+    if problem.busy.get(HOST, 0) > period:
+        return None
+    found = _Anywhere(problem, sizes, period)
+    if not all(found.place(block) for block in sorted(blocks, key=found.length, reverse=True)):
+        return None
+    starts = found.settled(blocks)
+    issues = [found.issue(number) for number in range(len(starts))]
+    return in_order(problem, period, starts, issues, found.channels)
 
 
 class _HostTurn:
@@ -151,18 +167,23 @@ class _Around:
 
     def _laid(self, block: TaskBlock, begin: int) -> _Laid | None:
         """The block from that time on; None where it does not go in."""
-        draft, late = _Draft(), 0
+        draft, least = _Draft(), begin
         order = sorted(zip(block.starts, block.tasks, block.channels, strict=True))
+        late = 0
         for start, task, channel in order:
-            spot = self._spot(task, channel, begin + start + late, draft)
+            spot = self._spot(task, channel, self._least(begin + start + late, least), draft)
             if spot is None or spot[0] > begin + start + 2 * self._period:
                 return None
             draft.spots[task] = spot
             where = (self._problem.where[task], spot[1])
             draft.busy.setdefault(where, []).extend(pieces(spot[0], self._problem.takes[task], self._period))
-            late = spot[0] - begin - start
+            least, late = spot[0], spot[0] - begin - start
         held = self._holds(draft.spots) if len(block.tasks) > 1 else ()
         return _Laid(draft.spots, held) if self._fits(held) else None
+
+    def _least(self, planned: int, before: int) -> int:
+        """When a task of a block may begin: `planned` by its distances, at `before` the one before does."""
+        return planned
 
     def _spot(self, task: int, channel: int, least: int, draft: _Draft) -> Spot | None:
         """The first start of a task from `least` on, on one of its channels, its own before others."""
@@ -237,6 +258,59 @@ class _Around:
                 busy += pieces(start, self._problem.takes[task], self._period)
         for memory in sorted({each.memory for each in laid.held}):
             self._held.setdefault(memory, []).extend(self._pieces(laid.held, memory))
+
+
+class _Anywhere(_Around):
+    """The reservations where blocks are placed in any order, without regard to others that they need: within
+    a block each task comes as early as it can, in the order in which they were planned.
+    """
+
+    _own: frozenset[int] = frozenset()
+    """The tasks of the block that is placed."""
+
+    def length(self, block: TaskBlock) -> tuple[int, int]:
+        """How long a block takes, and of equal ones the first; nothing for work of the host."""
+        if self._of_host(block):
+            return -1, 0
+        ends = (s + self._problem.takes[task] for task, s in zip(block.tasks, block.starts, strict=True))
+        return max(ends), -block.tasks[0]
+
+    def place(self, block: TaskBlock) -> bool:
+        self._own = frozenset(block.tasks)
+        return super().place(block)
+
+    def settled(self, blocks: Sequence[TaskBlock]) -> Sequence[int]:
+        """The starts, in periods in which all that they need is over when the host comes to them. `blocks`
+        are each after those.
+        """
+        for block in blocks:
+            self._own = frozenset(block.tasks)
+            late = max(
+                (
+                    self.starts[other] + self._problem.takes[other] - self.issue(task)
+                    for task in block.tasks
+                    for other in self._problem.before[task]
+                    if other not in self._own
+                ),
+                default=0,
+            )
+            for task in block.tasks:
+                self.starts[task] += -(-late // self._period) * self._period
+        return self.starts
+
+    def _of_host(self, block: TaskBlock) -> bool:
+        return len(block.tasks) == 1 and self._problem.where[block.tasks[0]] == HOST
+
+    def _rank(self, laid: _Laid) -> tuple[int, int]:
+        """By the time that it takes, then by the end."""
+        end, takes = super()._rank(laid)
+        return takes, end
+
+    def _least(self, planned: int, before: int) -> int:
+        return before
+
+    def _end(self, task: int, spots: Mapping[int, Spot]) -> int:
+        return super()._end(task, spots) if task in self._own else 0
 
 
 def _room(busy: Sequence[Interval], time: int, takes: int, period: int) -> int | None:

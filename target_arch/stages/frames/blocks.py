@@ -10,8 +10,7 @@ import networkx as nx
 from attrs import field, frozen
 
 from target_arch.plan.memory import BufferKind
-from target_arch.plan.steps import Copy, Dispatch
-from target_arch.stages.frames.problem import FrameProblem
+from target_arch.stages.frames.problem import FrameProblem, names_of
 
 
 @frozen(kw_only=True)
@@ -40,13 +39,6 @@ def blocks_of(problem: FrameProblem, *, narrow: bool = False) -> tuple[TaskBlock
     """
     widths = {} if narrow else problem.widths
     return tuple(_block(problem, group, widths) for group in _sorted(problem, _groups(problem)))
-
-
-def names_of(step: Copy | Dispatch) -> tuple[str, ...]:
-    """The buffers that a step touches."""
-    if isinstance(step, Copy):
-        return (step.source.of, step.target.of)
-    return tuple(operand.of for operand in step.operands)
 
 
 def _groups(problem: FrameProblem) -> list[list[int]]:

@@ -15,7 +15,7 @@ from target_arch.plan.steps import StepOrder
 from target_arch.soc.model import SoC
 from target_arch.soc.numbering import timelines
 from target_arch.stages.frames.ahead import issued_ahead
-from target_arch.stages.frames.around import around_host
+from target_arch.stages.frames.around import around_host, longest_first
 from target_arch.stages.frames.blocks import TaskBlock, blocks_of
 from target_arch.stages.frames.cores import rotating
 from target_arch.stages.frames.lockstep import in_lockstep
@@ -27,7 +27,6 @@ from target_arch.stages.frames.rounds import Round, round_of
 from target_arch.stages.frames.staggered import REWARD, staggered
 from target_arch.stages.frames.table import FrameTable, frame_table
 from target_arch.stages.garbage_collector import gc_paused
-from target_arch.stages.memory.allocate import arena_capacity
 from target_arch.stages.paths.routes import PICO
 from target_arch.stages.steps.simulation.times import Times
 
@@ -73,7 +72,7 @@ class _Search:
         self._within = None if within is None else within * PICO
         self.problem = problem
         self._blocks = blocks_of(self.problem)
-        self._sizes = {memory.name: arena_capacity(plan, memory.name, memory.size) for memory in soc.memories}
+        self._sizes = problem.sizes
         self._ranks = {name: number for number, name in enumerate(timelines(soc))}
         self._made: dict[tuple[tuple[int, ...], tuple[int, ...], int], _Pipeline] = {}
         self._schedules: list[ModuloSchedule] = []
@@ -115,6 +114,7 @@ class _Search:
     def _around(self) -> Iterator[ModuloSchedule | None]:
         for period in self._periods():
             yield around_host(self.problem, self._blocks, self._sizes, period)
+            yield longest_first(self.problem, self._blocks, self._sizes, period)
 
     def best(self, frames: int) -> _Pipeline | None:
         """The shortest period with at most so many frames in flight that fits, of those whose frames are in
@@ -193,7 +193,7 @@ def pipelined(
     seconds if that is possible.
     """
     most = MOST if frames is None else frames
-    problem = frame_problem(soc, run, times)
+    problem = frame_problem(soc, run, times, plan)
     problems = [problem, *_in_turn_on_cores(soc, problem, most)]
     searches = [_Search(soc, each, plan, within, most) for each in problems]
     found = [(search, best) for search in searches if (best := search.enough(most)) is not None]

@@ -3,13 +3,15 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from math import inf
 
 from attrs import field, frozen
 
-from target_arch.plan.memory import Buffer, BufferKind
+from target_arch.plan.memory import Buffer, BufferKind, MemoryPlan
 from target_arch.plan.steps import Copy, Dispatch, StepOrder
 from target_arch.soc.model import HOST_ENGINE, CopyPath, SoC
 from target_arch.soc.rounding import ceil_div
+from target_arch.stages.memory.allocate import arena_capacity
 from target_arch.stages.program.dependences import accesses, dependences
 from target_arch.stages.program.hazards import overlap
 from target_arch.stages.program.items import Item, Run, Slot, Transfer
@@ -37,6 +39,8 @@ class FrameProblem:
     is how many tasks a resource does at once: the channels of an engine. `orders` are what tasks of others
     take of the host; calls on one of the `joining` that follow each other are one order.
 
+    `sizes` are the bytes of memories that buffers of frames may have.
+
     Where a round starts a frame on each of several equal `cores`, the tasks of these frames follow each
     other, and `copies` says whose each buffer is. It takes `wake` until one that has nothing to do begins.
     """
@@ -50,6 +54,7 @@ class FrameProblem:
     widths: Mapping[str, int]
     orders: Orders = NO_ORDERS
     joining: frozenset[str] = frozenset()
+    sizes: Mapping[str, int] = field(factory=dict, repr=False)
     cores: tuple[str, ...] = ()
     wake: int = 0
     copies: Mapping[str, CopyOf] = field(factory=dict, repr=False)
@@ -79,10 +84,12 @@ class FrameProblem:
 
     @cached_property
     def bounds(self) -> Mapping[str, int]:
-        """The periods that no order goes below, by the resource that is busy all the time; that of states is
-        called `states`.
+        """The periods that no order goes below, by the resource that is busy all the time, or the memory in
+        which there is a buffer; that of states is called `states`.
         """
         found = {where: ceil_div(busy, self.widths.get(where, 1)) for where, busy in self.busy.items()}
+        for memory, held in self._held():
+            found[memory] = max(held, found.get(memory, 0))
         states = max((self._recurrence(*pair) for pair in self.carried), default=0)
         return {**found, STATES: states} if states else found
 
@@ -95,6 +102,25 @@ class FrameProblem:
     def bound(self) -> int:
         """The period that no order goes below."""
         return self.bounds.get(self.busiest, 0)
+
+    def _held(self) -> Iterator[tuple[str, int]]:
+        """By memory the least times from the first task on a kernel's own buffer there to the end of the last
+        one, where two such buffers have no room: the next frame's begins when it ends.
+        """
+        for buffer in self.run.buffers:
+            if buffer.kind is BufferKind.LOCAL and 2 * buffer.bytes > self.sizes.get(buffer.memory, inf):
+                yield buffer.memory, self._life(buffer.name)
+
+    def _life(self, name: str) -> int:
+        """The longest way from task to task of those that touch a buffer."""
+        ends: dict[int, int] = {}
+        for number, step in enumerate(self.steps):
+            touches = name in names_of(step)
+            before = max((ends[other] for other in self.before[number] if other in ends), default=0)
+            if before or touches:
+                ends[number] = before + self.takes[number]
+        touching = (end for number, end in ends.items() if name in names_of(self.steps[number]))
+        return max(touching, default=0)
 
     def _recurrence(self, last: int, first: int) -> int:
         """The longest time from the start of the first task to the end of the last of one frame."""
@@ -121,8 +147,17 @@ STATES = "states"
 """What sets the bound of a period where every frame waits for the states of the one before."""
 
 
-def frame_problem(soc: SoC, run: StepOrder, times: Times) -> FrameProblem:
-    """The problem of a run's steps. An order of the program within a frame is that of the run."""
+def names_of(step: Copy | Dispatch) -> tuple[str, ...]:
+    """The buffers that a step touches."""
+    if isinstance(step, Copy):
+        return (step.source.of, step.target.of)
+    return tuple(operand.of for operand in step.operands)
+
+
+def frame_problem(soc: SoC, run: StepOrder, times: Times, plan: MemoryPlan) -> FrameProblem:
+    """The problem of a run's steps. An order of the program within a frame is that of the run. The `plan` of
+    the run says what constants and residents leave of memories.
+    """
     steps = tuple(step for step in run.steps if isinstance(step, Copy | Dispatch))
     program = _program(soc, run, steps)
     return FrameProblem(
@@ -135,6 +170,7 @@ def frame_problem(soc: SoC, run: StepOrder, times: Times) -> FrameProblem:
         widths={dma.name: dma.channels for dma in soc.dmas},
         orders=times.orders,
         joining=times.joining,
+        sizes={memory.name: arena_capacity(plan, memory.name, memory.size) for memory in soc.memories},
     )
 
 

@@ -12,10 +12,9 @@ from attrs import evolve, field, frozen, mutable
 
 from target_arch.plan.memory import BufferKind
 from target_arch.plan.steps import Copy, Event
-from target_arch.stages.frames.blocks import names_of
 from target_arch.stages.frames.modulo import ModuloSchedule
 from target_arch.stages.frames.parts import Parts, parts_of
-from target_arch.stages.frames.problem import FrameProblem, common
+from target_arch.stages.frames.problem import FrameProblem, common, names_of
 from target_arch.stages.program.hazards import ByteAccess, InFlight
 
 

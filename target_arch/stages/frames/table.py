@@ -9,9 +9,8 @@ from target_arch.plan.frames import FrameBuffer
 from target_arch.plan.memory import Arena, Buffer, BufferKind, MemoryPlan
 from target_arch.plan.steps import Copy, Dispatch, Event, Step, StepOrder, Wait
 from target_arch.soc.rounding import ceil_div
-from target_arch.stages.frames.blocks import names_of
 from target_arch.stages.frames.packing import Arc, TimelineSpan, bound, packed
-from target_arch.stages.frames.problem import FrameProblem
+from target_arch.stages.frames.problem import FrameProblem, names_of
 from target_arch.stages.frames.rounds import Round, RoundStep, RoundTask, RoundWait
 from target_arch.stages.steps.simulation.clock import HOST
 

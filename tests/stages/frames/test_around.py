@@ -2,17 +2,19 @@
 it takes, and the host can start all.
 """
 
+from collections.abc import Callable
 from random import Random
 
 import pytest
+from attrs import evolve
 
 from target_arch.plan.kernels import Access, Operand, Slice
 from target_arch.plan.memory import Buffer, BufferKind
 from target_arch.plan.steps import Copy, Dispatch, Event, StepOrder
-from target_arch.stages.frames.around import around_host
-from target_arch.stages.frames.blocks import blocks_of, names_of
+from target_arch.stages.frames.around import around_host, longest_first
+from target_arch.stages.frames.blocks import blocks_of
 from target_arch.stages.frames.modulo import ModuloSchedule, modulo_schedule
-from target_arch.stages.frames.problem import FrameProblem
+from target_arch.stages.frames.problem import FrameProblem, names_of
 
 ENGINES, CHANNELS, ROOM = ("one", "two"), 2, 100
 
@@ -125,15 +127,19 @@ def check(problem: FrameProblem, schedule: ModuloSchedule) -> None:
     assert max(held.values(), default=0) <= ROOM
 
 
+@pytest.mark.parametrize("scheduled", [around_host, longest_first])
 @pytest.mark.parametrize("seed", range(60))
-def test_what_is_found_is_right(seed: int) -> None:
+def test_what_is_found_is_right(seed: int, scheduled: Callable[..., ModuloSchedule | None]) -> None:
+    """No period is found that is shorter than a buffer is there which has no room beside another one."""
     problem = _Chain(seed).problem
+    held = evolve(problem, sizes=dict.fromkeys(ENGINES, ROOM)).bound
     found = 0
     for percent in (100, 110, 150, 300):
         period = max(problem.bound * percent // 100, *problem.takes)
-        schedule = around_host(problem, blocks_of(problem), dict.fromkeys(ENGINES, ROOM), period)
+        schedule = scheduled(problem, blocks_of(problem), dict.fromkeys(ENGINES, ROOM), period)
         if schedule is not None:
             check(problem, schedule)
+            assert held <= period
             found += 1
     assert found
 
@@ -154,4 +160,17 @@ def test_narrow_blocks_keep_to_one_channel(seed: int) -> None:
 def test_a_host_that_is_too_busy() -> None:
     problem = _Chain(1).problem
     period = problem.busy[""] - 1
-    assert around_host(problem, blocks_of(problem), dict.fromkeys(ENGINES, ROOM), period) is None
+    for scheduled in (around_host, longest_first):
+        assert scheduled(problem, blocks_of(problem), dict.fromkeys(ENGINES, ROOM), period) is None
+
+
+def test_a_buffer_that_has_no_room_twice_bounds_the_period() -> None:
+    """From its first task to its last one: those on engines and channels may well be others' in between."""
+    chain = _Chain(0)
+    chain.steps, chain.before, chain.takes, chain.where, chain.buffers = [], [], [], [], []
+    chain._kernel("k", ())
+    (buffer,), problem = chain.buffers, chain.problem
+    room = {buffer.memory: 2 * buffer.bytes}
+    assert evolve(problem, sizes=room).bound == problem.bound < sum(problem.takes)
+    less = evolve(problem, sizes={buffer.memory: 2 * buffer.bytes - 1})
+    assert (less.busiest, less.bound) == (buffer.memory, sum(problem.takes))

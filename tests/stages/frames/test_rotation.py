@@ -63,7 +63,7 @@ def turns(model: Model, soc: SoC) -> FrameProblem:
     """The problem of frames that take turns on all cores."""
     run = on_one(model, soc)
     work = PartialLowering(setting=chips.setting(soc), graph=run.graph, kernels=run.kernels)
-    problem = frame_problem(soc, run.steps, Times(work))
+    problem = frame_problem(soc, run.steps, Times(work), run.plan)
     (cores,) = rotating(soc, run.steps, 14)
     return rotated(soc, problem, cores)
 
