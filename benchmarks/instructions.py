@@ -1,6 +1,7 @@
 """Instructions of one run on emulated processors: plain C, and the same model through Arm's CMSIS-NN.
 
-    python -m benchmarks.instructions [MODEL...] [--only TEXT] [--library FOLDER] [--steps] [--sizes]
+    python -m benchmarks.instructions [MODEL...] [--only TEXT] [--library FOLDER] [--arm64 FOLDER] [--steps]
+                                      [--sizes]
 
 MODEL are files; by default the int8 models beside the repository. Each bundle is first compared with the
 model's reference on random inputs; its row says `differs` where an output does. Cortex-M7 and Cortex-M55 are
@@ -11,7 +12,8 @@ whose name contains TEXT, `--steps` prints every step, or function, of each bund
 a Cortex-M image and the bound of its stack.
 
 A processor with AVX2 and nothing newer is `qemu-x86_64 -cpu Haswell`. LiteRT on one thread runs there, too,
-from Python: its count is that of many runs, less that of a start with one.
+from Python: its count is that of many runs, less that of a start with one. `--arm64` is a folder with LiteRT
+for AArch64, which `benchmarks.arm64_litert` makes: then it is counted on those processors, too.
 
 CMSIS-NN is `../shared/third_party/CMSIS-NN` or `--library`, with the core's instructions (DSP, MVE); without
 it its columns are left out.
@@ -28,6 +30,7 @@ from pathlib import Path
 
 from attrs import evolve, frozen
 
+from benchmarks.arm64_litert import python_of
 from target_arch.pipeline import CompileRequest, compile_model
 from target_arch.plan.bundle import BundleFiles
 from target_arch.plan.goal import Goal
@@ -70,7 +73,7 @@ class Machine:
     emulator: tuple[str, ...] = ()
     compiler: tuple[str, ...] = ()
     litert: bool = False
-    """Whether the interpreter of this very Python runs under the emulator, and with it LiteRT."""
+    """Whether LiteRT runs there: that of this very Python, or on AArch64 that of a folder."""
 
 
 @frozen(kw_only=True)
@@ -100,20 +103,22 @@ MACHINES: Mapping[str, Machine] = {
     "AArch64 portable": Machine(
         soc="mcu_m7",
         isa=InstructionSet.GENERIC,
-        emulator=("qemu-aarch64", "-cpu", "max"),
+        emulator=("qemu-aarch64", "-cpu", "cortex-a53"),
         compiler=(*_AARCH64, "-march=armv8-a", _PORTABLE),
     ),
     "AArch64 NEON": Machine(
         soc="mcu_m7",
         isa=InstructionSet.AARCH64,
-        emulator=("qemu-aarch64", "-cpu", "max"),
+        emulator=("qemu-aarch64", "-cpu", "cortex-a53"),
         compiler=(*_AARCH64, "-march=armv8-a"),
+        litert=True,
     ),
     "AArch64 dot product": Machine(
         soc="mcu_m7",
         isa=InstructionSet.AARCH64,
-        emulator=("qemu-aarch64", "-cpu", "max"),
+        emulator=("qemu-aarch64", "-cpu", "neoverse-n1"),
         compiler=(*_AARCH64, "-march=armv8.2-a+dotprod"),
+        litert=True,
     ),
     "RISC-V portable": Machine(
         soc="mcu_m7",
@@ -181,10 +186,26 @@ _ENOUGH = 1_000_000_000
 """Instructions of the runs of LiteRT that are counted, at least: two starts differ by some millions."""
 
 
-def in_litert(model: Path, machine: Machine, folder: Path) -> int:
-    """Instructions of a run in LiteRT."""
+def interpreter(machine: Machine, arm64: Path | None) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """Words for the emulator of a machine, and those of a Python there that has LiteRT, if there is one."""
+    if not machine.litert:
+        return None
+    if machine.isa is InstructionSet.X86_64:
+        return (), (sys.executable, "-c", _LITERT)
+    if arm64 is None:
+        return None
+    *python, path = python_of(arm64)
+    return ("-L", str(arm64)), (*python, path + _LITERT)
+
+
+def in_litert(model: Path, machine: Machine, folder: Path, arm64: Path | None) -> int:
+    """Instructions of a run in LiteRT, 0 where there is none."""
+    found = interpreter(machine, arm64)
+    if found is None:
+        return 0
+    words, python = found
     log = folder / "litert"
-    start = (*machine.emulator, "-plugin", f"{counter(folder)},out={log}", sys.executable, "-c", _LITERT)
+    start = (*machine.emulator, *words, "-plugin", f"{counter(folder)},out={log}", *python)
 
     def total(runs: int) -> int:
         words = (*start, str(model), str(runs))
@@ -291,6 +312,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("model", nargs="*", type=Path, help="default: the int8 models beside the repository")
     parser.add_argument("--only", default="", help="columns whose name contains this")
     parser.add_argument("--library", type=Path, default=LIBRARY)
+    parser.add_argument("--arm64", type=Path, help="a folder of `benchmarks.arm64_litert`")
     parser.add_argument("--steps", action="store_true")
     parser.add_argument("--sizes", action="store_true")
     options = parser.parse_args(arguments)
@@ -300,7 +322,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for model in models:
             with tempfile.TemporaryDirectory() as folder:
                 found = measure(model, machine, soc, Path(folder))
-                litert = in_litert(model, machine, Path(folder)) if machine.litert else 0
+                litert = in_litert(model, machine, Path(folder), options.arm64)
             rows.append((model.stem, name, "equal" if found.equal else "differs", f"{found.instructions:,}"))
             print(*rows[-1], flush=True)
             if litert:

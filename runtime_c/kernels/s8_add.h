@@ -8,7 +8,8 @@
  * A difference has the negative of its second part: `negative` is 1. `flip` is 0x80 for what is stored as uint8, and
  * the offsets are those of the int8 that it becomes. The result may be where an operand is.
  *
- * Forms: portable, AVX2 and AVX-512 (`s8_add_x86.h`); for tflite NEON, Arm DSP extension and MVE (`s8_add_arm_m.h`).
+ * Forms: portable, AVX2 and AVX-512 (`s8_add_x86.h`); for tflite NEON (`s8_add_neon.h`), Arm DSP
+ * extension and MVE (`s8_add_arm_m.h`).
  */
 #ifndef TA_KERNELS_S8_ADD_H
 #define TA_KERNELS_S8_ADD_H
@@ -51,41 +52,8 @@ static inline int32_t ta_s8_sum_onnx(const ta_s8_add *add, int32_t first, int32_
     return (int32_t)(add->shift[2] == 0 ? sum : ta_s8_half_even(sum, add->shift[2]));
 }
 
-#ifdef TA_KERNELS_NEON
-/* 8 values of operand `part`, scaled. */
-static inline void ta_s8_operand_neon(const ta_s8_add *add, int part, const int8_t *x, int32x4_t value[2])
-{
-    const int8x8_t bytes = veor_s8(vld1_s8(x), vdup_n_s8((int8_t)add->flip[part]));
-    const int16x8_t wide = vaddq_s16(vmovl_s8(bytes), vdupq_n_s16((int16_t)add->offset[part]));
-    const int32x4_t multiplier = vdupq_n_s32(add->multiplier[part]), up = vdupq_n_s32(-add->shift[part]);
-    value[0] = ta_s8_tflite_neon(vshlq_n_s32(vmovl_s16(vget_low_s16(wide)), 20), multiplier, up);
-    value[1] = ta_s8_tflite_neon(vshlq_n_s32(vmovl_high_s16(wide), 20), multiplier, up);
-}
-
-/* The elements of a row that fill vectors of 8; how many these are. */
-static inline int32_t ta_s8_add_neon(const ta_s8_add *add, const int8_t *first, const int8_t *second, int8_t *out,
-                                     int32_t count)
-{
-    const int32x4_t multiplier = vdupq_n_s32(add->multiplier[2]), up = vdupq_n_s32(-add->shift[2]);
-    const int32x4_t offset = vdupq_n_s32(add->offset[2]);
-    const int8x8_t low = vdup_n_s8((int8_t)add->low), high = vdup_n_s8((int8_t)add->high);
-    int32_t k = 0;
-    for (; k + 8 <= count; k += 8) {
-        int32x4_t a[2], b[2];
-        ta_s8_operand_neon(add, 0, first + k, a);
-        ta_s8_operand_neon(add, 1, second + k, b);
-        for (int32_t n = 0; n < 2; ++n) {
-            const int32x4_t sum = add->negative ? vsubq_s32(a[n], b[n]) : vaddq_s32(a[n], b[n]);
-            a[n] = vaddq_s32(ta_s8_tflite_neon(sum, multiplier, up), offset);
-        }
-        const int8x8_t bytes = vqmovn_s16(vcombine_s16(vqmovn_s32(a[0]), vqmovn_s32(a[1])));
-        vst1_s8(out + k, veor_s8(vmax_s8(vmin_s8(bytes, high), low), vdup_n_s8((int8_t)add->flip[2])));
-    }
-    return k;
-}
-#endif
-
 #include "kernels/s8_add_arm_m.h"
+#include "kernels/s8_add_neon.h"
 #include "kernels/s8_add_x86.h"
 
 /* One element. */
@@ -116,16 +84,16 @@ TA_PART void ta_s8_add_portable(const ta_s8_add *add, const ta_s8_add_rows *all)
         return;
     }
 #endif
+    int32_t from = 0;
+#ifdef TA_KERNELS_NEON
+    if (ta_s8_rounding(add->rounding) == TA_S8_TFLITE) {
+        from = ta_s8_add_neon(add, all);
+    }
+#endif
     for (int32_t r = 0; r < all->rows; ++r) {
         const int8_t *first = all->first + r * all->step[0], *second = all->second + r * all->step[1];
         int8_t *out = all->out + r * all->step[2];
-        int32_t k = 0;
-#ifdef TA_KERNELS_NEON
-        if (ta_s8_rounding(add->rounding) == TA_S8_TFLITE) {
-            k = ta_s8_add_neon(add, first, second, out, all->count);
-        }
-#endif
-        for (; k < all->count; ++k) {
+        for (int32_t k = from; k < all->count; ++k) {
             out[k] = ta_s8_added(add, first[k], second[k]);
         }
     }

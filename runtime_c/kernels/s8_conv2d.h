@@ -213,6 +213,7 @@ TA_AVX2 static inline void ta_s8_wide_avx2(const ta_s8_conv2d *conv, ta_s8_cell 
 #endif
 
 #include "kernels/s8_conv2d_amx.h"
+#include "kernels/s8_windows_neon.h"
 
 /* Products of a window inside the image: `count` values from `x` on, of which the first `left` are the rest of a run,
  * then runs of `run` values with `gap` values between them. */
@@ -265,6 +266,12 @@ TA_PART void ta_s8_gather(const ta_s8_conv2d *conv, ta_s8_cell *panel, const int
             ta_s8_bytes_avx2(conv, panel, x, pixel, rows, TA_S8_PANEL);
             ta_s8_ready(panel, rows, to);
         }
+        return;
+    }
+#endif
+#ifdef TA_S8_SIXTEENS
+    if (from == 0 && to == conv->depth && ta_s8_is_copied_neon(conv)) {
+        ta_s8_windows_neon(conv, panel, x, pixel, rows);
         return;
     }
 #endif
@@ -352,6 +359,8 @@ static inline void ta_s8_conv2d_outputs(const ta_s8_conv2d *conv, const ta_s8_en
     }
 }
 
+#include "kernels/s8_conv2d_lines.h"
+
 /* The whole convolution. `w` and `bias` are as the layout has them, `bias` for whole groups of 16 outputs. */
 static inline void ta_s8_convolve(const ta_s8_conv2d *conv, const ta_s8_end *end, const int8_t *x, const int8_t *w,
                                   const int32_t *bias, int8_t *out)
@@ -365,6 +374,12 @@ static inline void ta_s8_convolve(const ta_s8_conv2d *conv, const ta_s8_end *end
     const int32_t step = ta_s8_resident(conv->depth);
     for (int32_t n = 0; n < conv->outputs; n += step) {
         const int32_t stop = conv->outputs - n < step ? conv->outputs : n + step;
+#ifdef TA_S8_LINED
+        if (ta_s8_is_lined(conv)) {
+            ta_s8_conv2d_lines(conv, end, x, w, bias, out, n, stop);
+            continue;
+        }
+#endif
         ta_s8_conv2d_outputs(conv, end, x, w, bias, out, n, stop);
     }
 }

@@ -19,15 +19,17 @@
 #define TA_S8_DEPTH 4
 #define TA_S8_OUTPUTS 16
 #define TA_S8_STRIDED
-#define TA_S8_MORE 0
 #ifdef TA_KERNELS_NEON
 #define TA_S8_ROWS 8
 #define TA_S8_PANEL 2048
 #define TA_S8_RESIDENT 131072
+#define TA_S8_MORE 16
+#define TA_S8_LINED
 #else
 #define TA_S8_ROWS 2
 #define TA_S8_PANEL 128
 #define TA_S8_RESIDENT 16384
+#define TA_S8_MORE 0
 #endif
 
 typedef int8_t ta_s8_cell;
@@ -58,7 +60,8 @@ static inline void ta_s8_tile_in_place(int32_t rows, int32_t *sums, const int32_
                                        int32_t apart, int32_t blocks, int narrow)
 {
 #ifdef TA_KERNELS_NEON
-    ta_s8_tile_neon(rows, sums, start, step, cells, next, depth, w, apart, blocks, narrow);
+    const ta_s8_runs runs = {1, depth, 0};
+    ta_s8_tile_neon(0, rows, sums, start, step, cells, next, &runs, w, apart, blocks, narrow);
 #else
     (void)narrow;
     for (int32_t r = 0; r < rows; ++r) {
@@ -69,6 +72,16 @@ static inline void ta_s8_tile_in_place(int32_t rows, int32_t *sums, const int32_
     }
 #endif
 }
+
+#ifdef TA_S8_LINED
+/* `ta_s8_tile_in_place` for rows whose cells are `runs`, all of which begin with `start`. */
+TA_NEON_CALL void ta_s8_tile_runs(int32_t rows, int32_t *sums, const int32_t *start, const ta_s8_cell *cells,
+                                   int32_t next, const ta_s8_runs *runs, const int8_t *w, int32_t apart, int32_t blocks,
+                                   int narrow)
+{
+    ta_s8_tile_neon(1, rows, sums, start, 0, cells, next, runs, w, apart, blocks, narrow);
+}
+#endif
 
 static inline void ta_s8_tile(int32_t rows, int32_t *sums, const int32_t *start, int32_t step,
                               const ta_s8_cell *panel, int32_t depth, const int8_t *w, int32_t apart,

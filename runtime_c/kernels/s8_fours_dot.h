@@ -9,12 +9,13 @@
 #define TA_S8_MINDS 0 /* whether -128 is a weight */
 
 /* The cells of row `r`, and its sums before its products and after them. */
-#define TA_S8_BEGIN(r)                                                \
-    const ta_s8_cell *p##r = x + (r) * next;                          \
-    int32x4_t a##r = vld1q_s32(start + (r) * step);                   \
-    int32x4_t b##r = vld1q_s32(start + (r) * step + 4);               \
-    int32x4_t c##r = both ? vld1q_s32(start + (r) * step + 8) : a##r; \
-    int32x4_t d##r = both ? vld1q_s32(start + (r) * step + 12) : b##r
+#define TA_S8_BEGIN(r)                                         \
+    const ta_s8_cell *p##r = x + (r) * next;                   \
+    int32x4_t a##r = vld1q_s32(start);                         \
+    int32x4_t b##r = vld1q_s32(start + 4);                     \
+    int32x4_t c##r = both ? vld1q_s32(start + 8) : a##r;       \
+    int32x4_t d##r = both ? vld1q_s32(start + 12) : b##r;      \
+    start = ta_s8_start_behind(start, step)
 #define TA_S8_END(r)                                          \
     do {                                                      \
         vst1q_s32(sums + (r) * TA_S8_OUTPUTS, a##r);          \
@@ -50,65 +51,77 @@
     } while (0)
 
 /* One row; `w` are the weights of 8 outputs, `v` those of 8 more, or the same. */
-TA_NEON_PART void ta_s8_tile_1_neon(int both, int narrow, int32_t *sums, const int32_t *start, const ta_s8_cell *x,
-                                    int32_t depth, const int8_t *w, const int8_t *v)
+TA_NEON_PART void ta_s8_tile_1_neon(int both, int narrow, int lined, int32_t *sums, const int32_t *start,
+                                    const ta_s8_cell *x, const ta_s8_runs *runs, const int8_t *w, const int8_t *v)
 {
     const int32_t step = 0, next = 0;
     (void)narrow;
     TA_S8_BEGIN(0);
-    for (; depth >= 16; depth -= 16, w += 64, v += 64) {
-        int8x16x4_t wa = vld1q_s8_x4(w), va = vld1q_s8_x4(v);
-        TA_S8_CELLS(0);
-        TA_S8_EIGHT(0, 0);
-        w += 64, v += 64;
-        wa = vld1q_s8_x4(w), va = vld1q_s8_x4(v);
-        TA_S8_EIGHT(0, 2);
-    }
-    for (; depth > 0; depth -= 4, w += 32, v += 32) {
-        const int8x16x2_t wa = vld1q_s8_x2(w), va = vld1q_s8_x2(v);
-        TA_S8_FEW_CELLS(0);
-        TA_S8_FOUR(0, 0, 0);
+    for (int32_t run = lined ? runs->count : 1; run > 0; --run) {
+        int32_t depth = runs->length;
+        for (; depth >= 16; depth -= 16, w += 64, v += 64) {
+            int8x16x4_t wa = vld1q_s8_x4(w), va = vld1q_s8_x4(v);
+            TA_S8_CELLS(0);
+            TA_S8_EIGHT(0, 0);
+            w += 64, v += 64;
+            wa = vld1q_s8_x4(w), va = vld1q_s8_x4(v);
+            TA_S8_EIGHT(0, 2);
+        }
+        for (; depth > 0; depth -= 4, w += 32, v += 32) {
+            const int8x16x2_t wa = vld1q_s8_x2(w), va = vld1q_s8_x2(v);
+            TA_S8_FEW_CELLS(0);
+            TA_S8_FOUR(0, 0, 0);
+        }
+        if (lined) {
+            p0 += runs->gap;
+        }
     }
     TA_S8_END(0);
 }
 
 /* Four rows. */
-TA_NEON_PART void ta_s8_tile_few_neon(int both, int narrow, int32_t *sums, const int32_t *start, int32_t step,
-                                      const ta_s8_cell *x, int32_t next, int32_t depth, const int8_t *w,
-                                      const int8_t *v)
+TA_NEON_PART void ta_s8_tile_few_neon(int both, int narrow, int lined, int32_t *sums, const int32_t *start,
+                                      int32_t step, const ta_s8_cell *x, int32_t next, const ta_s8_runs *runs,
+                                      const int8_t *w, const int8_t *v)
 {
     (void)narrow;
     TA_S8_BEGIN(0);
     TA_S8_BEGIN(1);
     TA_S8_BEGIN(2);
     TA_S8_BEGIN(3);
-    for (; depth >= 16; depth -= 16, w += 64, v += 64) {
-        int8x16x4_t wa = vld1q_s8_x4(w), va = vld1q_s8_x4(v);
-        TA_S8_CELLS(0);
-        TA_S8_CELLS(1);
-        TA_S8_CELLS(2);
-        TA_S8_CELLS(3);
-        TA_S8_EIGHT(0, 0);
-        TA_S8_EIGHT(1, 0);
-        TA_S8_EIGHT(2, 0);
-        TA_S8_EIGHT(3, 0);
-        w += 64, v += 64;
-        wa = vld1q_s8_x4(w), va = vld1q_s8_x4(v);
-        TA_S8_EIGHT(0, 2);
-        TA_S8_EIGHT(1, 2);
-        TA_S8_EIGHT(2, 2);
-        TA_S8_EIGHT(3, 2);
-    }
-    for (; depth > 0; depth -= 4, w += 32, v += 32) {
-        const int8x16x2_t wa = vld1q_s8_x2(w), va = vld1q_s8_x2(v);
-        TA_S8_FEW_CELLS(0);
-        TA_S8_FEW_CELLS(1);
-        TA_S8_FEW_CELLS(2);
-        TA_S8_FEW_CELLS(3);
-        TA_S8_FOUR(0, 0, 0);
-        TA_S8_FOUR(1, 0, 0);
-        TA_S8_FOUR(2, 0, 0);
-        TA_S8_FOUR(3, 0, 0);
+    for (int32_t run = lined ? runs->count : 1; run > 0; --run) {
+        int32_t depth = runs->length;
+        for (; depth >= 16; depth -= 16, w += 64, v += 64) {
+            int8x16x4_t wa = vld1q_s8_x4(w), va = vld1q_s8_x4(v);
+            TA_S8_CELLS(0);
+            TA_S8_CELLS(1);
+            TA_S8_CELLS(2);
+            TA_S8_CELLS(3);
+            TA_S8_EIGHT(0, 0);
+            TA_S8_EIGHT(1, 0);
+            TA_S8_EIGHT(2, 0);
+            TA_S8_EIGHT(3, 0);
+            w += 64, v += 64;
+            wa = vld1q_s8_x4(w), va = vld1q_s8_x4(v);
+            TA_S8_EIGHT(0, 2);
+            TA_S8_EIGHT(1, 2);
+            TA_S8_EIGHT(2, 2);
+            TA_S8_EIGHT(3, 2);
+        }
+        for (; depth > 0; depth -= 4, w += 32, v += 32) {
+            const int8x16x2_t wa = vld1q_s8_x2(w), va = vld1q_s8_x2(v);
+            TA_S8_FEW_CELLS(0);
+            TA_S8_FEW_CELLS(1);
+            TA_S8_FEW_CELLS(2);
+            TA_S8_FEW_CELLS(3);
+            TA_S8_FOUR(0, 0, 0);
+            TA_S8_FOUR(1, 0, 0);
+            TA_S8_FOUR(2, 0, 0);
+            TA_S8_FOUR(3, 0, 0);
+        }
+        if (lined) {
+            p0 += runs->gap, p1 += runs->gap, p2 += runs->gap, p3 += runs->gap;
+        }
     }
     TA_S8_END(0);
     TA_S8_END(1);

@@ -15,12 +15,13 @@
 #define TA_S8_BEGIN_FOUR(a, b, at)                           \
     int32x4_t a = vzip1q_s32(vld1q_s32(at), vdupq_n_s32(0)); \
     int32x4_t b = vzip2q_s32(vld1q_s32(at), vdupq_n_s32(0))
-#define TA_S8_BEGIN(r)                                                  \
-    const ta_s8_cell *p##r = x + (r) * next;                            \
-    TA_S8_BEGIN_FOUR(a##r, b##r, start + (r) * step);                   \
-    TA_S8_BEGIN_FOUR(c##r, d##r, start + (r) * step + 4);               \
-    TA_S8_BEGIN_FOUR(e##r, f##r, start + (r) * step + (both ? 8 : 0));  \
-    TA_S8_BEGIN_FOUR(g##r, h##r, start + (r) * step + (both ? 12 : 0))
+#define TA_S8_BEGIN(r)                                   \
+    const ta_s8_cell *p##r = x + (r) * next;             \
+    TA_S8_BEGIN_FOUR(a##r, b##r, start);                 \
+    TA_S8_BEGIN_FOUR(c##r, d##r, start + 4);             \
+    TA_S8_BEGIN_FOUR(e##r, f##r, start + (both ? 8 : 0));  \
+    TA_S8_BEGIN_FOUR(g##r, h##r, start + (both ? 12 : 0)); \
+    start = ta_s8_start_behind(start, step)
 #define TA_S8_END(r)                                                        \
     do {                                                                    \
         vst1q_s32(sums + (r) * TA_S8_OUTPUTS, vpaddq_s32(a##r, b##r));      \
@@ -84,53 +85,67 @@
     } while (0)
 
 /* One row; `w` are the weights of 8 outputs, `v` those of 8 more, or the same. */
-TA_NEON_PART void ta_s8_tile_1_neon(int both, int narrow, int32_t *sums, const int32_t *start, const ta_s8_cell *x,
-                                    int32_t depth, const int8_t *w, const int8_t *v)
+TA_NEON_PART void ta_s8_tile_1_neon(int both, int narrow, int lined, int32_t *sums, const int32_t *start,
+                                    const ta_s8_cell *x, const ta_s8_runs *runs, const int8_t *w, const int8_t *v)
 {
     const int32_t step = 0, next = 0;
     TA_S8_BEGIN(0);
-    for (; depth >= 8; depth -= 8, w += 64, v += 64) {
-        const int8x16x4_t wa = vld1q_s8_x4(w);
-        TA_S8_CELLS(0);
-        TA_S8_EIGHT(0);
-        if (both) {
-            const int8x16x4_t va = vld1q_s8_x4(v);
-            TA_S8_NEXT_EIGHT(0);
+    for (int32_t run = lined ? runs->count : 1; run > 0; --run) {
+        int32_t depth = runs->length;
+        for (; depth >= 8; depth -= 8, w += 64, v += 64) {
+            const int8x16x4_t wa = vld1q_s8_x4(w);
+            TA_S8_CELLS(0);
+            TA_S8_EIGHT(0);
+            if (both) {
+                const int8x16x4_t va = vld1q_s8_x4(v);
+                TA_S8_NEXT_EIGHT(0);
+            }
         }
-    }
-    if (depth > 0) {
-        const int8x16x2_t wa = vld1q_s8_x2(w), va = vld1q_s8_x2(v);
-        TA_S8_FEW_CELLS(0);
-        TA_S8_FOUR(0);
+        if (depth > 0) {
+            const int8x16x2_t wa = vld1q_s8_x2(w), va = vld1q_s8_x2(v);
+            TA_S8_FEW_CELLS(0);
+            TA_S8_FOUR(0);
+            w += 32, v += 32;
+        }
+        if (lined) {
+            p0 += runs->gap;
+        }
     }
     TA_S8_END(0);
 }
 
 /* Two rows. */
-TA_NEON_PART void ta_s8_tile_few_neon(int both, int narrow, int32_t *sums, const int32_t *start, int32_t step,
-                                      const ta_s8_cell *x, int32_t next, int32_t depth, const int8_t *w,
-                                      const int8_t *v)
+TA_NEON_PART void ta_s8_tile_few_neon(int both, int narrow, int lined, int32_t *sums, const int32_t *start,
+                                      int32_t step, const ta_s8_cell *x, int32_t next, const ta_s8_runs *runs,
+                                      const int8_t *w, const int8_t *v)
 {
     TA_S8_BEGIN(0);
     TA_S8_BEGIN(1);
-    for (; depth >= 8; depth -= 8, w += 64, v += 64) {
-        const int8x16x4_t wa = vld1q_s8_x4(w);
-        TA_S8_CELLS(0);
-        TA_S8_CELLS(1);
-        TA_S8_EIGHT(0);
-        TA_S8_EIGHT(1);
-        if (both) {
-            const int8x16x4_t va = vld1q_s8_x4(v);
-            TA_S8_NEXT_EIGHT(0);
-            TA_S8_NEXT_EIGHT(1);
+    for (int32_t run = lined ? runs->count : 1; run > 0; --run) {
+        int32_t depth = runs->length;
+        for (; depth >= 8; depth -= 8, w += 64, v += 64) {
+            const int8x16x4_t wa = vld1q_s8_x4(w);
+            TA_S8_CELLS(0);
+            TA_S8_CELLS(1);
+            TA_S8_EIGHT(0);
+            TA_S8_EIGHT(1);
+            if (both) {
+                const int8x16x4_t va = vld1q_s8_x4(v);
+                TA_S8_NEXT_EIGHT(0);
+                TA_S8_NEXT_EIGHT(1);
+            }
         }
-    }
-    if (depth > 0) {
-        const int8x16x2_t wa = vld1q_s8_x2(w), va = vld1q_s8_x2(v);
-        TA_S8_FEW_CELLS(0);
-        TA_S8_FEW_CELLS(1);
-        TA_S8_FOUR(0);
-        TA_S8_FOUR(1);
+        if (depth > 0) {
+            const int8x16x2_t wa = vld1q_s8_x2(w), va = vld1q_s8_x2(v);
+            TA_S8_FEW_CELLS(0);
+            TA_S8_FEW_CELLS(1);
+            TA_S8_FOUR(0);
+            TA_S8_FOUR(1);
+            w += 32, v += 32;
+        }
+        if (lined) {
+            p0 += runs->gap, p1 += runs->gap;
+        }
     }
     TA_S8_END(0);
     TA_S8_END(1);

@@ -13,40 +13,53 @@ TA_NEON_PART int8x16_t ta_s8_four_cells(const ta_s8_cell *x)
     return vreinterpretq_s8_s32(vdupq_n_s32(four));
 }
 
+/* The cells of a row: `count` runs of `length` cells, a multiple of 4, with `gap` cells between them. */
+typedef struct {
+    int32_t count, length, gap;
+} ta_s8_runs;
+
+/* Where the sums of the next row begin. Compilers would keep the places of all rows, on the stack. */
+TA_NEON_PART const int32_t *ta_s8_start_behind(const int32_t *start, int32_t step)
+{
+    start += step;
+    __asm__("" : "+r"(start));
+    return start;
+}
+
 #include "kernels/s8_fours_dot.h"
 #include "kernels/s8_fours_long.h"
 
 /* All rows of one block of weights, or of two; `both` says which. With `narrow` no weight is -128. */
-TA_NEON_PART void ta_s8_rows_neon(int both, int narrow, int32_t rows, int32_t *sums, const int32_t *start,
-                                  int32_t step, const ta_s8_cell *cells, int32_t next, int32_t depth, const int8_t *w,
-                                  const int8_t *v)
+TA_NEON_PART void ta_s8_rows_neon(int both, int narrow, int lined, int32_t rows, int32_t *sums, const int32_t *start,
+                                  int32_t step, const ta_s8_cell *cells, int32_t next, const ta_s8_runs *runs,
+                                  const int8_t *w, const int8_t *v)
 {
     const int32_t some = TA_S8_AT_ONCE;
     int32_t r = 0;
     for (; r + some <= rows; r += some, sums += some * TA_S8_OUTPUTS, start += some * step, cells += some * next) {
-        ta_s8_tile_few_neon(both, narrow, sums, start, step, cells, next, depth, w, v);
+        ta_s8_tile_few_neon(both, narrow, lined, sums, start, step, cells, next, runs, w, v);
     }
     for (; r < rows; ++r, sums += TA_S8_OUTPUTS, start += step, cells += next) {
-        ta_s8_tile_1_neon(both, narrow, sums, start, cells, depth, w, v);
+        ta_s8_tile_1_neon(both, narrow, lined, sums, start, cells, runs, w, v);
     }
 }
 
-/* The tile, for rows that are `next` cells apart. */
-static inline void ta_s8_tile_neon(int32_t rows, int32_t *sums, const int32_t *start, int32_t step,
-                                   const ta_s8_cell *cells, int32_t next, int32_t depth, const int8_t *w,
-                                   int32_t apart, int32_t blocks, int narrow)
+/* The tile, for rows that are `next` cells apart, each of `runs`; with `lined` 0 of one run. */
+TA_NEON_PART void ta_s8_tile_neon(int lined, int32_t rows, int32_t *sums, const int32_t *start, int32_t step,
+                                  const ta_s8_cell *cells, int32_t next, const ta_s8_runs *runs, const int8_t *w,
+                                  int32_t apart, int32_t blocks, int narrow)
 {
     const int8_t *const v = blocks == 2 ? w + apart : w;
     if (TA_S8_MINDS && !narrow) {
         if (blocks == 2) {
-            ta_s8_rows_neon(1, 0, rows, sums, start, step, cells, next, depth, w, v);
+            ta_s8_rows_neon(1, 0, lined, rows, sums, start, step, cells, next, runs, w, v);
         } else {
-            ta_s8_rows_neon(0, 0, rows, sums, start, step, cells, next, depth, w, v);
+            ta_s8_rows_neon(0, 0, lined, rows, sums, start, step, cells, next, runs, w, v);
         }
     } else if (blocks == 2) {
-        ta_s8_rows_neon(1, 1, rows, sums, start, step, cells, next, depth, w, v);
+        ta_s8_rows_neon(1, 1, lined, rows, sums, start, step, cells, next, runs, w, v);
     } else {
-        ta_s8_rows_neon(0, 1, rows, sums, start, step, cells, next, depth, w, v);
+        ta_s8_rows_neon(0, 1, lined, rows, sums, start, step, cells, next, runs, w, v);
     }
 }
 #endif

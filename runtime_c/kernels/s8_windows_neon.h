@@ -1,0 +1,178 @@
+/* Windows of a convolution for NEON, copied 16 bytes at once; `s8_conv2d.h` includes this file, for layouts whose
+ * cells are bytes. A window is written from its beginning to its end, so that what is copied too much is overwritten;
+ * the last row of a panel has TA_S8_MORE bytes behind it.
+ */
+#ifndef TA_KERNELS_S8_WINDOWS_NEON_H
+#define TA_KERNELS_S8_WINDOWS_NEON_H
+
+#if defined(TA_KERNELS_NEON) && TA_S8_MORE >= 16
+#define TA_S8_SIXTEENS
+
+/* Columns that are before the image, in it and after it, in bytes. */
+typedef struct {
+    int32_t before, inside, after;
+} ta_s8_columns;
+
+static inline ta_s8_columns ta_s8_columns_at(const ta_s8_conv2d *conv, int32_t left, int32_t count)
+{
+    const int32_t over = left + count - conv->width;
+    const int32_t before = left >= 0 ? 0 : -left < count ? -left : count;
+    const int32_t after = over <= 0 ? 0 : over < count - before ? over : count - before;
+    const ta_s8_columns columns = {before * conv->channels, (count - before - after) * conv->channels,
+                                   after * conv->channels};
+    return columns;
+}
+
+/* Copies `count` values, 16 at once, and says where the next ones belong. Compilers that knew it as a copy would call
+ * memcpy. */
+TA_NEON_PART int8_t *ta_s8_copied_neon(int8_t *to, const int8_t *from, int32_t count, int is_unsigned)
+{
+    int8_t *const end = to + count;
+    for (; to < end; to += 16, from += 16) {
+        int8x16_t values = vld1q_s8(from);
+        __asm__("" : "+w"(values));
+        vst1q_s8(to, is_unsigned ? veorq_s8(values, vdupq_n_s8(-128)) : values);
+    }
+    return end;
+}
+
+TA_NEON_PART int8_t *ta_s8_padded_neon(int8_t *to, int8x16_t pad, int32_t count)
+{
+    for (int32_t k = 0; k < count; k += 16) {
+        vst1q_s8(to + k, pad);
+    }
+    return to + count;
+}
+
+/* A window inside the image; with `small` 1 its runs are not longer than 16. */
+TA_NEON_PART void ta_s8_inside_neon(const ta_s8_conv2d *conv, int8_t *to, const int8_t *from, int is_unsigned,
+                                    int small)
+{
+    const int32_t run = conv->kernel_width * conv->channels, step = conv->dilation_y * conv->width * conv->channels;
+    for (int32_t ky = conv->kernel_height; ky > 0; --ky, from += step) {
+        to = ta_s8_copied_neon(to, from, small ? 1 : run, is_unsigned) + (small ? run - 1 : 0);
+    }
+    vst1q_s8(to, vdupq_n_s8(0));
+}
+
+/* Columns of the rows of a window that begins at row `y` and at column `left` of an image, which may leave it. */
+TA_NEON_PART int8_t *ta_s8_border_neon(const ta_s8_conv2d *conv, int8_t *to, const int8_t *image, int32_t y,
+                                       int32_t left, const ta_s8_columns *columns, int is_unsigned)
+{
+    const int8x16_t pad = vdupq_n_s8((int8_t)conv->pad);
+    const int32_t run = columns->before + columns->inside + columns->after;
+    const int32_t begin = left * conv->channels + columns->before;
+    for (int32_t ky = 0; ky < conv->kernel_height; ++ky, y += conv->dilation_y) {
+        if (y < 0 || y >= conv->height) {
+            to = ta_s8_padded_neon(to, pad, run);
+            continue;
+        }
+        to = ta_s8_padded_neon(to, pad, columns->before);
+        to = ta_s8_copied_neon(to, image + y * conv->width * conv->channels + begin, columns->inside, is_unsigned);
+        to = ta_s8_padded_neon(to, pad, columns->after);
+    }
+    return to;
+}
+
+/* The same columns as `ta_s8_border_neon`, without a byte too much. */
+static inline int8_t *ta_s8_exactly(const ta_s8_conv2d *conv, int8_t *to, const int8_t *image, int32_t y, int32_t left,
+                                    const ta_s8_columns *columns)
+{
+    const int32_t run = columns->before + columns->inside + columns->after, length = conv->width * conv->channels;
+    for (int32_t ky = 0; ky < conv->kernel_height; ++ky, y += conv->dilation_y, to += run) {
+        if (y < 0 || y >= conv->height) {
+            ta_s8_pad(to, conv->pad, run);
+        } else {
+            ta_s8_run(conv, to, image + y * length, length, left * conv->channels, 0, run);
+        }
+    }
+    return to;
+}
+
+/* `count` columns of the rows of the window that begins at row `y` and at column `left` of image `number`, which may
+ * leave it. */
+TA_NEON_CALL void ta_s8_edge_neon(const ta_s8_conv2d *conv, int8_t *panel, const int8_t *x, int32_t number, int32_t y,
+                                  int32_t left, int32_t count)
+{
+    const int32_t length = conv->width * conv->channels, reach = (conv->kernel_height - 1) * conv->dilation_y;
+    const int32_t below = y + reach < conv->height ? y + reach : conv->height - 1;
+    const int64_t size = (int64_t)conv->height * length, image = number * size;
+    const ta_s8_columns columns = ta_s8_columns_at(conv, left, count);
+    const int64_t end = image + below * length + left * conv->channels + columns.before + columns.inside;
+    if (end + 15 > conv->batch * size) { /* 16 at once would read behind the last image */
+        panel = ta_s8_exactly(conv, panel, x + image, y, left, &columns);
+    } else if (conv->is_unsigned) {
+        panel = ta_s8_border_neon(conv, panel, x + image, y, left, &columns, 1);
+    } else {
+        panel = ta_s8_border_neon(conv, panel, x + image, y, left, &columns, 0);
+    }
+    vst1q_s8(panel, vdupq_n_s8(0));
+}
+
+/* Where windows are inside the image: rows `top` to `below` of the output, and columns `begin` to `end`. */
+typedef struct {
+    int32_t top, below, begin, end;
+} ta_s8_interior;
+
+static inline ta_s8_interior ta_s8_interior_of(const ta_s8_conv2d *conv)
+{
+    const int32_t below = conv->height - (conv->kernel_height - 1) * conv->dilation_y + conv->top - 1;
+    const int32_t right = conv->width - conv->kernel_width + conv->left;
+    ta_s8_interior inside = {0, 0, 0, 0};
+    inside.top = conv->top > 0 ? (conv->top + conv->stride_y - 1) / conv->stride_y : 0;
+    inside.below = below < 0 ? 0 : below / conv->stride_y + 1;
+    inside.begin = conv->left > 0 ? (conv->left + conv->stride_x - 1) / conv->stride_x : 0;
+    inside.end = right < 0 ? 0 : right / conv->stride_x + 1;
+    return inside;
+}
+
+/* Whole windows of `rows` pixels, of images in one type. Those of a row of the output that are inside the image are
+ * copied one after the other. */
+TA_NEON_PART void ta_s8_windows_as_neon(const ta_s8_conv2d *conv, int8_t *panel, const int8_t *x, ta_s8_pixel pixel,
+                                        int32_t rows, int is_unsigned, int small)
+{
+    const int32_t length = conv->width * conv->channels, step = conv->stride_x * conv->channels;
+    const int32_t reach = (conv->kernel_height - 1) * conv->dilation_y * length + conv->kernel_width * conv->channels;
+    const int64_t size = (int64_t)conv->height * length, most = conv->batch * size - reach - 15;
+    const ta_s8_interior inside = ta_s8_interior_of(conv);
+    while (rows > 0) {
+        const int32_t y = pixel.y * conv->stride_y - conv->top, left = pixel.x * conv->stride_x - conv->left;
+        const int64_t at = pixel.image * size + y * length + left * conv->channels;
+        const int32_t some = inside.end - pixel.x < rows ? inside.end - pixel.x : rows;
+        if (pixel.y < inside.top || pixel.y >= inside.below || pixel.x < inside.begin || some <= 0 ||
+            at + (some - 1) * step > most) {
+            ta_s8_edge_neon(conv, panel, x, pixel.image, y, left, conv->kernel_width);
+            panel += TA_S8_PANEL, --rows;
+            ta_s8_next(conv, &pixel);
+            continue;
+        }
+        const int8_t *from = x + at;
+        for (int32_t r = 0; r < some; ++r, panel += TA_S8_PANEL, from += step) {
+            ta_s8_inside_neon(conv, panel, from, is_unsigned, small);
+        }
+        rows -= some;
+        pixel.x += some - 1;
+        ta_s8_next(conv, &pixel);
+    }
+}
+
+/* Whether windows are copied here: those whose columns are adjacent. */
+static inline int ta_s8_is_copied_neon(const ta_s8_conv2d *conv)
+{
+    return conv->dilation_x == 1 || conv->kernel_width == 1;
+}
+
+static inline void ta_s8_windows_neon(const ta_s8_conv2d *conv, int8_t *panel, const int8_t *x, ta_s8_pixel pixel,
+                                      int32_t rows)
+{
+    if (conv->is_unsigned) {
+        ta_s8_windows_as_neon(conv, panel, x, pixel, rows, 1, 0);
+    } else if (conv->kernel_width * conv->channels <= 16) {
+        ta_s8_windows_as_neon(conv, panel, x, pixel, rows, 0, 1);
+    } else {
+        ta_s8_windows_as_neon(conv, panel, x, pixel, rows, 0, 0);
+    }
+}
+#endif
+
+#endif
