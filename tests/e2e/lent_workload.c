@@ -27,7 +27,7 @@ enum fault { NOTHING, NOT_LENT, NULL_OUTPUT, ODD, TWICE, IN_COMMON };
 static float images[IMAGES][M0_INPUT_IMAGE_ELEMENTS], right[IMAGES][M0_OUTPUT_LOGITS_ELEMENTS];
 static m0_io held[TASKS];
 static ta_status answered[TASKS];
-static ta_status again; /* the answer to what the hook lends beside */
+static ta_status again, due; /* the answer to what the hook lends beside, and what it should be */
 static uint32_t ended[TASKS], wrong, corrupt;
 static enum fault fault;
 
@@ -67,10 +67,14 @@ static ta_status begin(void *context, uint32_t task, const ta_job *job)
     if (fault == ODD)
         given.output_logits = (float *)(void *)((char *)given.output_logits + 4);
     const ta_status status = lend(task, &given);
-    if (fault == TWICE)
+    if (fault == TWICE) {
+        due = TA_ERROR_STATE;
         again = lend(task, &given);
-    if (fault == IN_COMMON)
+    }
+    if (fault == IN_COMMON) { /* on a busy computer a job of the other task may be open, with what was lent for it */
+        due = held[1].input_image != NULL ? TA_ERROR_STATE : TA_ERROR_ARGUMENT;
         again = lend(1, &given);
+    }
     return status;
 }
 
@@ -93,7 +97,7 @@ static int go_on(uint32_t jobs, int (*spoil)(void))
     uint32_t sleep_us;
     memset(ended, 0, sizeof ended);
     wrong = corrupt = 0;
-    again = TA_OK;
+    again = due = TA_OK;
     CHECK(bundle_workload_start(&hooks) == TA_OK);
     while (ended[0] < jobs || ended[1] < jobs) {
         CHECK(bundle_workload_turn(&sleep_us) == TA_OK);
@@ -148,7 +152,7 @@ static int lent_beside(void)
     for (fault = TWICE; fault <= IN_COMMON; fault++) {
         CHECK(go_on(2, NULL));
         CHECK(wrong == 0 && answered[0] == TA_OK && answered[1] == TA_OK);
-        CHECK(again == (fault == TWICE ? TA_ERROR_STATE : TA_ERROR_ARGUMENT));
+        CHECK(again == due);
     }
     return 1;
 }
