@@ -119,7 +119,7 @@ def ran(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_steps_to_a_new_operator(tmp_path: Path, needs_tool: Callable[[str], str]) -> None:
     pytest.importorskip("onnxruntime", reason="needs onnxruntime: pip install 'target-arch[verify]'")
     for tool in ("gcc", "clang"):

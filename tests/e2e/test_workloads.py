@@ -18,12 +18,15 @@ from target_arch.soc import read_soc
 from target_arch.stages.check.jobs import check_jobs
 from target_arch.stages.errors import CheckError
 from tests.e2e.conftest import DIGITS, PORTABLE
+from tests.slow import slow_except
 
 PROGRAM = Path(__file__).parent / "workload.c"
 FAULTS = Path(__file__).parent / "workload_faults.c"
 LENT = Path(__file__).parent / "lent_workload.c"
 RUNTIME = Path(__file__).parents[2] / "runtime_c"
 Tool = Callable[[str], str]
+SANITIZERS = ("address,undefined", "thread")
+
 _MS = 10**9
 
 
@@ -156,8 +159,7 @@ def test_a_table(needs_tool: Tool, tmp_path: Path) -> None:
     check_jobs_are_counted(fast, slow)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("sanitizer", ["address,undefined", "thread"])
+@pytest.mark.parametrize("sanitizer", slow_except((), SANITIZERS, by_hand=["address,undefined"]))
 def test_requests_from_another_thread(sanitizer: str, needs_tool: Tool, tmp_path: Path) -> None:
     demand = timed("asked", DIGITS, 2, 5, demand=True, overload=Overload.DROP_OLDEST)
     made = compiled(demand, *digits(4, 3))
@@ -167,8 +169,7 @@ def test_requests_from_another_thread(sanitizer: str, needs_tool: Tool, tmp_path
     assert all(each.failed == 0 for each in found)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("sanitizer", ["address,undefined", "thread"])
+@pytest.mark.parametrize("sanitizer", slow_except((), SANITIZERS, by_hand=["address,undefined"]))
 def test_what_goes_wrong(sanitizer: str, needs_tool: Tool, tmp_path: Path) -> None:
     asked = timed("asked", DIGITS, 6, 1, demand=True, overload=Overload.QUEUE)
     made = compiled(*digits(3), timed("slower", DIGITS, 8, 2), asked)
@@ -326,8 +327,7 @@ def tiny(shared: Path) -> tuple[TimedModel, ...]:
     )
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("soc", ["zynq_edge", "corstone_u55"])
+@pytest.mark.parametrize("soc", slow_except((), ["zynq_edge", "corstone_u55"], by_hand=["corstone_u55"]))
 @pytest.mark.parametrize("seconds", [2, pytest.param(600, marks=pytest.mark.long)])
 def test_the_tiny_models(seconds: int, soc: str, shared: Path, needs_tool: Tool, tmp_path: Path) -> None:
     """At 30, 15, 10 and 5 Hz, bits and order of every job."""

@@ -20,6 +20,7 @@ SHAPES = (
 )
 MODULES = sorted(path.stem for path in CORE.glob("*.v") if not path.stem.endswith("_tb"))
 
+WIDE = ("LANES=32", "PIXELS=3")
 FAULTS = (
     ("conv2d_engine_requantize", "rounded[0] && !(onnx && tie)", "rounded[0]"),
     ("conv2d_engine_line_buffer", "(write && held &&", "(write &&"),
@@ -56,7 +57,7 @@ def test_verilator_has_nothing_to_say(needs_tool: Tool, shape: tuple[str, ...]) 
     assert (answer.returncode, answer.stdout, answer.stderr) == (0, "", "")
 
 
-@pytest.mark.parametrize("parameters", slow_except([()], [(), ("LANES=32", "PIXELS=3")]), ids=" ".join)
+@pytest.mark.parametrize("parameters", slow_except([()], [(), WIDE], by_hand=[WIDE]), ids=" ".join)
 def test_the_bench_passes_under_icarus(needs_tool: Tool, tmp_path: Path, parameters: tuple[str, ...]) -> None:
     said = icarus(needs_tool, CORE, tmp_path, 4, parameters)
     assert said.splitlines()[-1] == "4 layers, 0 errors: PASS"

@@ -180,7 +180,12 @@ def convolutions_with_a_state(path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("states", "io"), [(False, IoOwner.ARENA), (True, IoOwner.ARENA), (False, IoOwner.CALLER)]
+    ("states", "io"),
+    [
+        pytest.param(False, IoOwner.ARENA, marks=pytest.mark.long),
+        (True, IoOwner.ARENA),
+        (False, IoOwner.CALLER),
+    ],
 )
 def test_frames_in_flight(
     states: bool, io: IoOwner, tmp_path: Path, needs_tool: Callable[[str], str]

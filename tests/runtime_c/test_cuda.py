@@ -31,6 +31,7 @@ from target_arch.run import (
 )
 from target_arch.soc import read_soc
 from tests.runtime_c.test_conformance import C99, ROOT, compile_c
+from tests.slow import slow_except
 
 SOURCE = Path(__file__).with_name("cuda_on_cpu.cpp")
 DIGITS = Path(__file__).parents[2] / "examples" / "digits" / "digits_int8.onnx"
@@ -77,8 +78,7 @@ def executable(bundle: Path, needs_tool: Callable[[str], str]) -> Executable:
     return build(bundle)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("compiler", slow_except((), ["gcc", "clang"], by_hand=["clang"]))
 def test_the_port_conforms(
     compiler: str, library: Path, on_cpu: None, tmp_path: Path, needs_tool: Callable[[str], str]
 ) -> None:
