@@ -69,6 +69,7 @@ def _touches_floats(question: Question, operator: Operator) -> bool:
 
 
 def _lower(request: LoweringRequest) -> Kernel:
+    from target_arch.backends.cores.scratch import sharing
     from target_arch.backends.cores.vectors import vector_piece
     from target_arch.backends.plain_c.lower import Piece, kernel, piece
     from target_arch.relax.lower.objects import LlvmTarget
@@ -89,7 +90,8 @@ def _lower(request: LoweringRequest) -> Kernel:
         code = lower_operator_object(operator, request.model, name, target)
         return evolve(made, functions=tuple(evolve(each, object=code) for each in made.functions))
 
-    return kernel(request, [compiled(operator) for operator in request.partition.operators])
+    pieces = [compiled(operator) for operator in request.partition.operators]
+    return kernel(request, sharing(pieces, request))
 
 
 def _load_process() -> dict[str, str]:

@@ -78,7 +78,7 @@ class Adjacent:
     @property
     def room(self) -> int:
         """Bytes of copied products."""
-        return round_up(self.vectors * WORDS * self._gathering.row + BYTES, BYTES) if self.gathers else 0
+        return round_up(WORDS * self._gathering.row + BYTES, BYTES) if self.gathers else 0
 
     def products(self, weights: Any) -> Any:
         """Weights [outputs, products], of which all are words."""
@@ -96,21 +96,17 @@ class Adjacent:
         (x, *_, room), pixels, width = pointers, self.windows.pixels, self.vectors * WORDS
         with to.loop(ceil_div(pixels, width)) as some:
             first = tirx.min(some * width, pixels - width)
-            if self.gathers:
-                with to.loop(width) as pixel:
-                    self._gathering.write(to, (x, room), first + pixel, pixel)
-            for number in range(self.vectors):
-                ahead = number * WORDS
-                place = (
-                    (room, ahead * self._gathering.row)
-                    if self.gathers
-                    else (x, (first + ahead) * self.windows.depth)
-                )
+            with to.loop(self.vectors) as number:
+                begin = first + number * WORDS
+                if self.gathers:
+                    with to.loop(WORDS) as pixel:
+                        self._gathering.write(to, (x, room), begin + pixel, pixel)
+                place = (room, 0) if self.gathers else (x, begin * self.windows.depth)
                 for chunk in range(0, self.groups, WORDS):
                     self._turn(to, place, room, (chunk, number))
             yield first
 
-    def _turn(self, to: Writer, place: tuple[Pointer, Any], room: Pointer, of: tuple[int, int]) -> None:
+    def _turn(self, to: Writer, place: tuple[Pointer, Any], room: Pointer, of: tuple[int, Any]) -> None:
         """Makes of vectors with words of some pixels those with one word of 32 pixels."""
         (pointer, offset), (chunk, which) = place, of
         source = to.view(pointer, 1)

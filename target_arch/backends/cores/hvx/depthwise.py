@@ -1,9 +1,9 @@
 """Depthwise convolutions: a vector has whole neighbouring pixels of a row, or 128 channels of one.
 
 A column of the kernel is one instruction for 32 outputs, whose words are adjacent (`columns`). Two rows of
-outputs read the same words where their windows have at most four rows together: the second has its weights
-one byte further. Weights are [rows of outputs][columns of the kernel, four of its rows][lanes][4]; weights
-and scales repeat the channels as often as a vector has pixels.
+outputs read the same words where their windows have at most four rows together: for the second, weights are
+shifted by a byte. Weights are [columns of the kernel, four of its rows][lanes][4]; weights and scales repeat
+the channels as often as a vector has pixels.
 """
 
 from functools import cached_property
@@ -37,6 +37,8 @@ from target_arch.soc.rounding import ceil_div, round_up
 
 _QUARTERS = BYTES // WORDS
 """Vectors of words of as many bytes as a vector has."""
+_HELD = 12
+"""The most vectors of weights that stay in registers, beside sums of two rows of outputs."""
 
 
 @frozen(kw_only=True, eq=False)
@@ -85,15 +87,17 @@ class Depthwise:
 
     def weights(self, values: Any) -> Any:
         """Weights [elements, channels] as they are packed."""
-        at, rows, groups = self.windows, self.columns.rows, self.columns.groups
-        packed = np.zeros((rows, at.kernel[1], groups * GROUP, self.lanes), values.dtype)
+        at, groups = self.windows, self.columns.groups
+        packed = np.zeros((at.kernel[1], groups * GROUP, self.lanes), values.dtype)
         kernel = values.reshape(at.kernel[0], at.kernel[1], at.channels).transpose(1, 0, 2)
         channels = self._channels()
-        taken = np.where(channels < 0, 0, kernel[:, :, channels])
-        for row in range(rows):
-            packed[row, :, row : row + at.kernel[0]] = taken
-        shape = (rows, at.kernel[1] * groups, GROUP, self.lanes)
-        return packed.reshape(shape).transpose(0, 1, 3, 2)
+        packed[:, : at.kernel[0]] = np.where(channels < 0, 0, kernel[:, :, channels])
+        return packed.reshape(self._words, GROUP, self.lanes).transpose(0, 2, 1)
+
+    @property
+    def _words(self) -> int:
+        """Words of weights of an output."""
+        return self.windows.kernel[1] * self.columns.groups
 
     def scales(self, bias: Any, _weights: Any) -> Any:
         """The table of scales."""
@@ -123,12 +127,12 @@ class Depthwise:
             value = seen(at, x, output, (row, column), k, pad)
             lane = _lane(k)
             which = column * self.columns.groups + tirx.floordiv(row, GROUP)
-            return te.sum(value * w[0, which, lane, row % GROUP].astype("int32"), axis=over)
+            return te.sum(value * w[which, lane, row % GROUP].astype("int32"), axis=over)
 
         def _lane(k: Any) -> Any:
             return k if self.chunks == 1 else tirx.Select(k < first, k, k + self.lanes - at.channels)
 
-        packed = (self.columns.rows, at.kernel[1] * self.columns.groups, self.lanes, GROUP), self.lanes
+        packed = (self._words, self.lanes, GROUP), self.lanes
         return behaviour(at, at.channels, packed, self.requantizer, terms, lane=_lane)
 
     def write(self, to: Writer, pointers: tuple[Pointer, ...]) -> None:
@@ -137,7 +141,7 @@ class Depthwise:
         """
         at, columns = self.windows, self.columns
         x, _, scales, *routes, out, room = pointers
-        zero = self._zero(to, scales)
+        zero, held = self._zero(to, scales), self._held(to, pointers)
         fill(to, Place(pointer=room, offset=0, multiple=BYTES), columns.pad, self.room)
         with to.loop(at.batch) as image, to.loop(ceil_div(at.out[0], columns.rows)) as some:
             row = tirx.min(some * columns.rows, at.out[0] - columns.rows)
@@ -146,7 +150,7 @@ class Depthwise:
             with to.loop(self.chunks) as chunk, to.loop(steps, zero) as step:
                 column, lane = step * columns.pixels, chunk * BYTES
                 channel = tirx.min(lane, at.channels - BYTES) if self.chunks > 1 else 0
-                results = self._outputs(to, pointers, (column, lane, channel), zero * step)
+                results = self._outputs(to, pointers, (column, lane, channel), (zero * step, held))
                 for number, result in enumerate(results):
                     if self._collected:
                         place = self._result(number) + column * at.channels + channel
@@ -165,41 +169,48 @@ class Depthwise:
         shift = element(to.view(scales, 4), 2 * self.lanes)
         return tirx.max(shift, 0) >> tirx.const(6, WORD)
 
+    def _held(self, to: Writer, pointers: tuple[Pointer, ...]) -> list[list[Any]]:
+        """Weights that stay in registers, by word and by quarter of the lanes; none where there are more."""
+        if self.chunks > 1 or self._words * _QUARTERS > _HELD:
+            return []
+        return [self._weights(to, pointers, word, 0) for word in range(self._words)]
+
+    def _weights(self, to: Writer, pointers: tuple[Pointer, ...], word: Any, lane: Any) -> list[Any]:
+        """A word of the weights of the lanes of a vector."""
+        weights, first = to.view(pointers[1], 4), word * self.lanes + lane
+        return [kept(to, vector(weights, first + number * WORDS)) for number in range(_QUARTERS)]
+
     def _outputs(
-        self, to: Writer, pointers: tuple[Pointer, ...], at: tuple[Any, Any, Any], zero: Any
+        self, to: Writer, pointers: tuple[Pointer, ...], at: tuple[Any, Any, Any], known: tuple[Any, Any]
     ) -> list[Any]:
-        """Of each row of outputs the vector from a column on, in lanes and channels from some on. `zero` is
-        0, but LLVM does not know: it would keep weights in registers that there are not.
+        """Of each row of outputs the vector from a column on, in lanes and channels from some on. What is
+        known are a zero and the weights that are held: LLVM does not know that it is 0, and so does not keep
+        others, shifted ones and scales in registers that there are not.
         """
-        _, w, scales, *_, room = pointers
-        column, lane, channel = at
-        table, weights, words = to.view(scales, 4), to.view(w, 4), to.view(room, 4)
-        starts = [lane + number * WORDS for number in range(_QUARTERS)]
+        _, _, scales, *_, room = pointers
+        (column, lane, channel), (zero, held) = at, known
+        table, words = to.view(scales, 4), to.view(room, 4)
+        starts = [lane + zero * WORDS + number * WORDS for number in range(_QUARTERS)]
         sums = [[to.variable(WORD, WORDS) for _ in starts] for _ in range(self.columns.rows)]
         for number, start in enumerate(starts):
-            bias = kept(to, of_lanes(table, 0, self.lanes, start + zero * WORDS))
+            bias = kept(to, of_lanes(table, 0, self.lanes, start))
             for row in sums:
                 store_vector(to, row[number], 0, bias)
-        kernel = self.windows.kernel[1]
-        for tap, group in product(range(kernel), range(self.columns.groups)):
+        for tap, group in product(range(self.windows.kernel[1]), range(self.columns.groups)):
+            which = tap * self.columns.groups + group
+            weights = held[which] if held else self._weights(to, pointers, which + zero, lane)
             place = self.columns.words(tap, group, column) + channel
-            for number, start in enumerate(starts):
-                values = kept(to, vector(words, place + number * WORDS))
+            for number, weight in enumerate(weights):
+                value = kept(to, vector(words, place + number * WORDS))
                 for line, row in enumerate(sums):
-                    which = (line * kernel + tap) * self.columns.groups + group + zero
-                    weight = vector(weights, which * self.lanes + start)
-                    added = intrinsic("vrmpybv.acc", vector(row[number], 0), values, weight)
+                    own = intrinsic("vaslw", weight, 8 * line + zero) if line else weight
+                    added = intrinsic("vrmpybv.acc", vector(row[number], 0), value, own)
                     store_vector(to, row[number], 0, added)
         return [self._requantized(to, table, row, starts) for row in sums]
 
     def _requantized(self, to: Writer, table: Any, sums: list[Any], starts: list[Any]) -> Any:
-        results = [
-            self.requantizer.words(
-                to, vector(total, 0), *(of_lanes(table, scale, self.lanes, start) for scale in (1, 2))
-            )
-            for total, start in zip(sums, starts, strict=True)
-        ]
-        return self.requantizer.in_order(results)
+        scales = [[of_lanes(table, row, self.lanes, start) for start in starts] for row in (1, 2)]
+        return self.requantizer.by_lanes(to, [vector(total, 0) for total in sums], *scales)
 
     def _store(self, to: Writer, pointers: tuple[Pointer, ...], place: Any, result: Any) -> None:
         """Stores the outputs of a vector. What it has too much the next one replaces; at the end, behind

@@ -1,7 +1,8 @@
 """Which operators have a form for HVX, with its packed constants, its C and its object code.
 
 int8 convolutions, depthwise convolutions and dense layers whose requantizer has one, sums and differences of
-two tensors of int8; the C is the behavioural model of the same operands. Tests: `tests/backends/cores/hvx`.
+two tensors of int8, averages of whole images; the C is the behavioural model of the same operands.
+Tests: `tests/backends/cores/hvx`.
 """
 
 from math import prod
@@ -11,6 +12,7 @@ import numpy as np
 from attrs import evolve, frozen
 from tvm import te, tirx
 
+from target_arch.backends.cores.hvx.averages import ImageAverage, average_of
 from target_arch.backends.cores.hvx.depthwise import Depthwise
 from target_arch.backends.cores.hvx.pixels import PixelProducts, few
 from target_arch.backends.cores.hvx.products import Products
@@ -42,7 +44,7 @@ class HvxForm:
     there are any; `sizes` are the bytes of inputs and output.
     """
 
-    form: Products | PixelProducts | Depthwise | TensorSum
+    form: Products | PixelProducts | Depthwise | TensorSum | ImageAverage
     kind: str
     sizes: tuple[int, ...]
     constants: tuple[Tensor, ...] = ()
@@ -91,12 +93,20 @@ def hvx_form(operator: Operator, model: Model) -> HvxForm | None:
         return None
     if operator.kind in (OperatorKind.ADD, OperatorKind.SUB):
         return _sum(operator, model)
+    if operator.kind == OperatorKind.AVG_POOL2D:
+        return _average(operator, model)
     return _weighted(operator, model) if operator.kind in _FORMS else None
 
 
 def _sum(operator: Operator, model: Model) -> HvxForm | None:
     form = sum_of(operator, model)
     return None if form is None else HvxForm(form=form, kind=operator.kind, sizes=(form.bytes,) * OPERANDS)
+
+
+def _average(operator: Operator, model: Model) -> HvxForm | None:
+    form = average_of(operator, model)
+    sizes = tuple(model.tensors[name].bytes for name in (operator.inputs[0], operator.output))
+    return None if form is None else HvxForm(form=form, kind=operator.kind, sizes=sizes)
 
 
 def _weighted(operator: Operator, model: Model) -> HvxForm | None:

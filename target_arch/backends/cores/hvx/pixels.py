@@ -92,14 +92,19 @@ class PixelProducts:
         return max(TILE, 1 << (self.outputs - 1).bit_length())
 
     @property
+    def whole(self) -> bool:
+        """True where results are whole vectors, which then are in the output before they are in order."""
+        return self.rows == self.outputs
+
+    @property
     def results(self) -> int:
-        """Where vectors of results are in the room."""
+        """Where other vectors of results are in the room."""
         return self.source.room + self.groups * self.high * BYTES
 
     @property
     def room(self) -> int:
         """Bytes of scratch."""
-        return self.results + self.high * WORDS * self.rows
+        return self.results + (0 if self.whole else self.high * WORDS * self.rows)
 
     def weights(self, values: Any) -> Any:
         """Weights [outputs, products] as they are packed."""
@@ -117,7 +122,7 @@ class PixelProducts:
     def routes(self) -> Any:
         """Controls of vectors whose bytes are moved: of lines, and of results that are no whole vectors."""
         controls = [self.source.controls()]
-        if self.rows != self.outputs:
+        if not self.whole:
             places = [
                 byte // self.outputs * self.rows + byte % self.outputs if byte < self._run else None
                 for byte in range(BYTES)
@@ -163,10 +168,11 @@ class PixelProducts:
         """The outputs of some pixels, whose words are in the room."""
         w, scales, *routes, out, room = pointers
         with to.loop(self.tiles) as tile:
-            self._tile(to, (w, scales, room), tile)
-        stored = to.view(room, 4)
+            self._tile(to, (w, scales, out, room), (first, tile))
+        stored = to.view(out if self.whole else room, 1)
         for high in range(self.high):
-            vectors = [kept(to, vector(stored, self._result(high, n))) for n in range(self._results)]
+            places = [self._result(first, high, number) for number in range(self._results)]
+            vectors = [kept(to, tirx.reinterpret(VECTOR, vector(stored, place))) for place in places]
             for bit in reversed(range(self._results.bit_length() - 1)):
                 exchanged(to, vectors, bit, ("vshuffvdd", -GROUP))
             place = (first + high * WORDS) * self.outputs
@@ -177,13 +183,17 @@ class PixelProducts:
         """Vectors of results of 32 pixels."""
         return WORDS * self.rows // BYTES
 
-    def _result(self, high: int, number: Any) -> Any:
-        """Where a vector of results is."""
-        return self.results // GROUP + (high * self._results + number) * WORDS
+    def _result(self, first: Any, high: int, number: Any) -> Any:
+        """Where a vector of results is, in the output or in the room."""
+        begin = first * self.outputs if self.whole else self.results
+        return begin + (high * self._results + number) * BYTES
 
-    def _tile(self, to: Writer, pointers: tuple[Pointer, Pointer, Pointer], tile: Any) -> None:
+    def _tile(
+        self, to: Writer, pointers: tuple[Pointer, Pointer, Pointer, Pointer], at: tuple[Any, Any]
+    ) -> None:
         """Stores vectors with four results of 32 pixels each."""
-        w, scales, room = pointers
+        (w, scales, out, room), (first, tile) = pointers, at
+        stored = to.view(out if self.whole else room, 1)
         table, numbers = to.view(scales, 4), [tile * TILE + number for number in range(TILE)]
 
         def scale(row: int, number: Any) -> Any:
@@ -207,8 +217,8 @@ class PixelProducts:
             for high, row in enumerate(sums):
                 four = [vector(total, 0) for total in row[half : half + GROUP]]
                 result = self.requantizer.interleaved(to, four, multipliers, shifts)
-                at = self._result(high, tile * (TILE // GROUP) + half // GROUP)
-                store_vector(to, to.view(room, 4), at, tirx.reinterpret(VECTOR, result))
+                place = self._result(first, high, tile * (TILE // GROUP) + half // GROUP)
+                store_vector(to, stored, place, result)
 
     def _add(
         self, to: Writer, pointers: tuple[Pointer, Pointer], at: tuple[Any, Any], sums: list[list[Any]]
@@ -233,7 +243,7 @@ class PixelProducts:
         """
         routes, out = pointers
         target = to.view(out, 1)
-        if routes is None or self.rows == self.outputs:
+        if routes is None or self.whole:
             for number, each in enumerate(vectors):
                 store_vector(to, target, place + number * BYTES, tirx.reinterpret("int8x128", each))
             return

@@ -77,25 +77,44 @@ class Requantizer:
         """Four vectors of sums as one of outputs, int8x128, where those of a lane are adjacent. Of each of
         them the multiplier is a vector, the shift a scalar.
         """
-        about = self.about
-        highs = [_high(to, *each, about.rounding) for each in zip(sums, multipliers, strict=True)]
+        pairs = zip(self._highs(to, sums, multipliers), shifts, strict=True)
         if min(self.shifts) < 0:
-            words = [
-                self._shifted(high, tirx.Broadcast(shift, WORDS))
-                for high, shift in zip(highs, shifts, strict=True)
-            ]
+            words = [self._shifted(high, tirx.Broadcast(shift, WORDS)) for high, shift in pairs]
+        else:
+            words = [intrinsic("vasrw", self._moved(high), shift) for high, shift in pairs]
+        value = tirx.reinterpret("int8x128", self._adjacent(words))
+        return within(value, _limits(self.about))
+
+    def by_lanes(self, to: Writer, sums: Sequence[Any], multipliers: Any, shifts: Any) -> Any:
+        """Four vectors of sums as one of outputs, int8x128 in the order of the sums. Multipliers and shifts
+        are vectors.
+        """
+        pairs = zip(self._highs(to, sums, multipliers), shifts, strict=True)
+        if min(self.shifts) < 0:
+            one, two, three, four = (self._shifted(high, shift) for high, shift in pairs)
+        else:
+            one, two, three, four = (self._moved(high) >> shift for high, shift in pairs)
+        adjacent = kept(to, self._adjacent((one, three, two, four)))
+        later = intrinsic("vror", adjacent, tirx.const(1, WORD))
+        ordered = intrinsic("vdealb4w", later, adjacent)
+        return within(tirx.reinterpret("int8x128", ordered), _limits(self.about))
+
+    def _highs(self, to: Writer, sums: Sequence[Any], multipliers: Any) -> list[Any]:
+        rounding = self.about.rounding
+        return [_high(to, *each, rounding) for each in zip(sums, multipliers, strict=True)]
+
+    def _adjacent(self, words: Sequence[Any]) -> Any:
+        """The words of four vectors as bytes, with the offset, those of a lane together. Words are to be
+        halved first, unless one is not shifted at all.
+        """
+        if min(self.shifts) < 0:
             halves = [intrinsic("vsatwh", words[n + 2], words[n]) for n in (0, 1)]
         else:
-            words = [
-                intrinsic("vasrw", self._moved(high), shift)
-                for high, shift in zip(highs, shifts, strict=True)
-            ]
             one = tirx.const(1, WORD)
             halves = [intrinsic("vasrwhrndsat", words[n + 2], words[n], one) for n in (0, 1)]
-        halves = _offset(halves, about.output_offset + 128)
+        halves = _offset(halves, self.about.output_offset + 128)
         stored = intrinsic("vsathub", halves[1], halves[0])
-        value = tirx.bitwise_xor(stored, everywhere(word_of(-128)))
-        return _within(tirx.reinterpret("int8x128", value), about)
+        return tirx.bitwise_xor(stored, everywhere(word_of(-128)))
 
     def _shifted(self, high: Any, shift: Any) -> Any:
         one, least = everywhere(1), min(self.shifts)
@@ -142,7 +161,7 @@ def packed(words: Sequence[Any], about: Requantization | Addition) -> Any:
     """Four vectors of results as one of int8, in order: with the offset of the output, within its limits."""
     halves = [intrinsic("vpackwh.sat", words[n + 1], words[n]) for n in (0, 2)]
     low, high = _offset(halves, about.output_offset)
-    return _within(tirx.reinterpret("int8x128", intrinsic("vpackhb.sat", high, low)), about)
+    return within(tirx.reinterpret("int8x128", intrinsic("vpackhb.sat", high, low)), _limits(about))
 
 
 def _offset(halves: list[Any], offset: int) -> list[Any]:
@@ -156,12 +175,15 @@ def twice(value: int) -> int:
     return int.from_bytes(value.to_bytes(2, "little", signed=True) * 2, "little", signed=True)
 
 
-def _within(value: Any, about: Requantization | Addition) -> Any:
-    """128 numbers of int8 within the limits of the output."""
-    limits = about.activation_min, about.activation_max
+def within(value: Any, limits: tuple[int, int]) -> Any:
+    """128 numbers of int8 within limits."""
     low, high = (tirx.Broadcast(tirx.const(limit, "int8"), BYTES) for limit in limits)
     value = tirx.max(value, low) if limits[0] > -128 else value
     return tirx.min(value, high) if limits[1] < 127 else value
+
+
+def _limits(about: Requantization | Addition) -> tuple[int, int]:
+    return about.activation_min, about.activation_max
 
 
 def of_lanes(scales: Any, row: int, lanes: int, first: Any) -> Any:

@@ -110,3 +110,12 @@ def vector(buffer: Any, index: Any) -> Any:
 def store_vector(to: Writer, buffer: Any, index: Any, value: Any) -> None:
     lanes = BYTES * 8 // int(str(buffer.dtype).removeprefix("int"))
     to.add(tirx.BufferStore(buffer, value, [tirx.Ramp(index, 1, lanes)]))
+
+
+def pair(buffer: Any) -> Any:
+    """A local pair of vectors."""
+    return tirx.BufferLoad(buffer, [tirx.Ramp(0, 1, 2 * WORDS)])
+
+
+def store_pair(to: Writer, buffer: Any, value: Any) -> None:
+    to.add(tirx.BufferStore(buffer, value, [tirx.Ramp(0, 1, 2 * WORDS)]))

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from attrs import evolve
 
+from target_arch.backends.cores.hvx.averages import division
 from target_arch.backends.cores.hvx.forms import HvxForm, hvx_form
 from target_arch.plan.kernels import CFunction
 from target_arch.plan.model import Model, Tensor
@@ -149,6 +150,15 @@ def pair(rng: Any, kind: str, size: int) -> Model:
     )
 
 
+def average(rng: Any, shape: tuple[int, int, int, int], activation: str = "none") -> Model:
+    """An average of whole images."""
+    batch, rows, columns, channels = shape
+    x = quantized("x", shape, 0.05, int(rng.integers(-128, 128)))
+    y = evolve(x, name="y", shape=(batch, 1, 1, channels))
+    about = {"kernel": (rows, columns), "strides": (1, 1), "padding": (0, 0, 0, 0), "activation": activation}
+    return one_operator("avg_pool2d", "tflite", [x], y, (), **about)
+
+
 def calls_of(model: Model, form: HvxForm, vectors: CFunction, *x: bytes) -> tuple[list[Call], list[bytes]]:
     (operator,) = model.operators
     plain = lower_operator(operator, model)
@@ -201,6 +211,44 @@ def test_random_sums(needs_tool: Callable[[str], str], tmp_path: Path) -> None:
         found = program(tmp_path, [*calls, calls[1], calls[1]], objects, replaced={2: 0, 3: 1})
         assert found == found[:size] * 4, (size, kind)
         assert native(tmp_path, vectors, calls[1]) == found[:size], (size, kind, "as C")
+
+
+@pytest.mark.slow
+def test_averages(needs_tool: Callable[[str], str], tmp_path: Path) -> None:
+    """Of values at both ends too, where sums are the greatest."""
+    for tool in ("gcc", "clang", "ld.lld", CORE.emulator):
+        needs_tool(tool)
+    rng = np.random.default_rng(13)
+    for shape in ((1, 25, 5, 64), (2, 3, 3, 256), (3, 5, 5, 8), (1, 15, 17, 128), (1, 16, 4, 2)):
+        model = average(rng, shape, str(rng.choice(["none", "relu"])))
+        form = hvx_form(model.operators[0], model)
+        assert form is not None
+        vectors = form.function(HVX)
+        for low, high in ((-128, 128), (-128, -127), (127, 128)):
+            x = rng.integers(low, high, form.sizes[0], dtype=np.int8).tobytes()
+            calls, objects = calls_of(model, form, vectors, x)
+            found = program(tmp_path, calls, objects)
+            assert found[: len(found) // 2] == found[len(found) // 2 :], (shape, low)
+        assert native(tmp_path, vectors, calls[1]) == found[: len(found) // 2], (shape, "as C")
+
+
+def test_every_number_of_pixels_has_a_divisor() -> None:
+    assert [count for count in range(300) if division(count) is None] == [0, 1, *range(256, 300)]
+    assert division(125) == (8389, 20)
+
+
+@pytest.mark.parametrize(
+    ("shape", "kernel"),
+    [((1, 4, 4, 48), (4, 4)), ((1, 8, 8, 64), (4, 4)), ((1, 16, 16, 64), (16, 16)), ((1, 2, 2, 8), (2, 2))],
+    ids=["channels that fill no vector", "parts of an image", "too many pixels", "less than a vector"],
+)
+def test_averages_without_a_form(shape: tuple[int, int, int, int], kernel: tuple[int, int]) -> None:
+    model = average(np.random.default_rng(3), shape)
+    out = (1, shape[1] - kernel[0] + 1, shape[2] - kernel[1] + 1, shape[3])
+    (operator,) = model.operators
+    tensors = {**model.tensors, "y": evolve(model.tensors["y"], shape=out)}
+    changed = evolve(operator, attributes={**operator.attributes, "kernel": kernel})
+    assert hvx_form(changed, evolve(model, tensors=tensors)) is None
 
 
 @pytest.mark.parametrize(
