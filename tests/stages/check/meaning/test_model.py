@@ -258,6 +258,15 @@ def test_a_call_that_writes_two_tensors_makes_one_from_the_other_inside() -> Non
     assert "`y` is made without `z` [wrong-operand]" in joint(model, "m", x, w, m, y)
 
 
+def test_a_call_may_leave_two_tensors_beside_its_own() -> None:
+    rows = (("m", "conv", ("x",), 64), ("y", "add", ("m", "z"), 64), ("v", "add", ("m", "u"), 64))
+    inputs = {"x": 64, "z": 64, "u": 64}
+    model = evolve(chips.model(*rows, inputs=inputs, weights=16), outputs=("m", "y", "v"))
+    read = (Operand(of=name, access="r") for name in ("x", "m.w", "z", "u"))
+    written = (Operand(of=name, access="w") for name in ("m", "y", "v"))
+    assert joint(model, "m", *read, *written) == []
+
+
 def test_what_one_call_leaves_beside_a_part_of_a_tensor_is_beside_all_of_it() -> None:
     """The first call leaves `m` and half of `y`, the second one the other half."""
     rows = (("m", "conv", ("x",), 64), ("y", "add", ("m", "z"), 64))

@@ -94,3 +94,14 @@ def test_outputs_are_needed_after_the_last_call() -> None:
     calls = (call(FIRST, "a"), call(SECOND, "b"))
     assert overlaps(*calls, kind=BufferKind.ACTIVATION) == 0
     assert overlaps(*calls, kind=BufferKind.ACTIVATION, outputs=("a",)) == 1
+
+
+def test_every_operand_of_a_call_is_touched() -> None:
+    """`b` is the second operand of a call on another timeline, so it takes no turns with `a`."""
+    third = call(Event(timeline="other", value=1), "c", "b")
+    assert overlaps(call(FIRST, "a"), call(SECOND, "b"), third) == 3
+
+
+def test_what_a_copy_reads_takes_no_turns() -> None:
+    read = copied(Event(timeline="dma.0", value=1), "a", "c")
+    assert overlaps(call(FIRST, "a"), read, call(SECOND, "b"), kind=BufferKind.ACTIVATION) == 3
