@@ -40,8 +40,7 @@ static inline int ta_s8_add_how(const ta_s8_add *add, int part)
 TA_NEON_PART int32x4_t ta_s8_add_scaled(const ta_s8_addition_neon *all, int how, int part, int32x4_t value)
 {
     if (how == TA_ADD_RIGHT) {
-        const int32x4_t high = vqrdmulhq_s32(value, all->multiplier[part]);
-        return vrshlq_s32(vsraq_n_s32(high, high, 31), all->up[part]);
+        return ta_s8_right_neon(value, all->multiplier[part], all->up[part]);
     }
     return ta_s8_tflite_neon(value, all->multiplier[part], all->up[part]);
 }

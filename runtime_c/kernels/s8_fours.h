@@ -76,8 +76,8 @@ static inline void ta_s8_tile_in_place(int32_t rows, int32_t *sums, const int32_
 #ifdef TA_S8_LINED
 /* `ta_s8_tile_in_place` for rows whose cells are `runs`, all of which begin with `start`. */
 TA_NEON_CALL void ta_s8_tile_runs(int32_t rows, int32_t *sums, const int32_t *start, const ta_s8_cell *cells,
-                                   int32_t next, const ta_s8_runs *runs, const int8_t *w, int32_t apart, int32_t blocks,
-                                   int narrow)
+                                  int32_t next, const ta_s8_runs *runs, const int8_t *w, int32_t apart, int32_t blocks,
+                                  int narrow)
 {
     ta_s8_tile_neon(1, rows, sums, start, 0, cells, next, runs, w, apart, blocks, narrow);
 }

@@ -9,12 +9,12 @@
 #define TA_S8_MINDS 0 /* whether -128 is a weight */
 
 /* The cells of row `r`, and its sums before its products and after them. */
-#define TA_S8_BEGIN(r)                                         \
-    const ta_s8_cell *p##r = x + (r) * next;                   \
-    int32x4_t a##r = vld1q_s32(start);                         \
-    int32x4_t b##r = vld1q_s32(start + 4);                     \
-    int32x4_t c##r = both ? vld1q_s32(start + 8) : a##r;       \
-    int32x4_t d##r = both ? vld1q_s32(start + 12) : b##r;      \
+#define TA_S8_BEGIN(r)                                    \
+    const ta_s8_cell *p##r = x + (r) * next;              \
+    int32x4_t a##r = vld1q_s32(start);                    \
+    int32x4_t b##r = vld1q_s32(start + 4);                \
+    int32x4_t c##r = both ? vld1q_s32(start + 8) : a##r;  \
+    int32x4_t d##r = both ? vld1q_s32(start + 12) : b##r; \
     start = ta_s8_start_behind(start, step)
 #define TA_S8_END(r)                                          \
     do {                                                      \

@@ -15,10 +15,10 @@
 #define TA_S8_BEGIN_FOUR(a, b, at)                           \
     int32x4_t a = vzip1q_s32(vld1q_s32(at), vdupq_n_s32(0)); \
     int32x4_t b = vzip2q_s32(vld1q_s32(at), vdupq_n_s32(0))
-#define TA_S8_BEGIN(r)                                   \
-    const ta_s8_cell *p##r = x + (r) * next;             \
-    TA_S8_BEGIN_FOUR(a##r, b##r, start);                 \
-    TA_S8_BEGIN_FOUR(c##r, d##r, start + 4);             \
+#define TA_S8_BEGIN(r)                                     \
+    const ta_s8_cell *p##r = x + (r) * next;               \
+    TA_S8_BEGIN_FOUR(a##r, b##r, start);                   \
+    TA_S8_BEGIN_FOUR(c##r, d##r, start + 4);               \
     TA_S8_BEGIN_FOUR(e##r, f##r, start + (both ? 8 : 0));  \
     TA_S8_BEGIN_FOUR(g##r, h##r, start + (both ? 12 : 0)); \
     start = ta_s8_start_behind(start, step)

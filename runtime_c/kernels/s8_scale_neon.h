@@ -13,6 +13,13 @@ static inline int32x4_t ta_s8_tflite_neon(int32x4_t sum, int32x4_t multiplier, i
     return vrshlq_s32(vsraq_n_s32(high, vandq_s32(high, right), 31), right);
 }
 
+/* The same where no shift is to the left and none is 0. */
+TA_NEON_PART int32x4_t ta_s8_right_neon(int32x4_t sum, int32x4_t multiplier, int32x4_t up)
+{
+    const int32x4_t high = vqrdmulhq_s32(sum, multiplier);
+    return vrshlq_s32(vsraq_n_s32(high, high, 31), up);
+}
+
 static inline int64x2_t ta_s8_rounded_neon(int rounding, int64x2_t product, int64x2_t up)
 {
     if (rounding == TA_S8_TFLITE_SINGLE) {
@@ -85,8 +92,7 @@ TA_NEON_PART int32x4_t ta_s8_rescaled_neon(int how, const int32_t *sums, const t
         return ta_s8_tflite_neon(sum, all->multiplier, all->up);
     }
     if (how == TA_SCALE_RIGHT) {
-        const int32x4_t high = vqrdmulhq_s32(sum, all->multiplier);
-        return vrshlq_s32(vsraq_n_s32(high, high, 31), all->up);
+        return ta_s8_right_neon(sum, all->multiplier, all->up);
     }
     const int64x2_t low = vmull_s32(vget_low_s32(sum), vget_low_s32(all->multiplier));
     const int64x2_t high = vmull_high_s32(sum, all->multiplier);
