@@ -90,7 +90,7 @@ TA_PART void ta_s8_add_portable(const ta_s8_add *add, const ta_s8_add_rows *all)
         from = ta_s8_add_neon(add, all);
     }
 #endif
-    for (int32_t r = 0; r < all->rows; ++r) {
+    for (int32_t r = 0; from < all->count && r < all->rows; ++r) {
         const int8_t *first = all->first + r * all->step[0], *second = all->second + r * all->step[1];
         int8_t *out = all->out + r * all->step[2];
         for (int32_t k = from; k < all->count; ++k) {

@@ -359,7 +359,7 @@ static inline void ta_s8_conv2d_outputs(const ta_s8_conv2d *conv, const ta_s8_en
     }
 }
 
-#include "kernels/s8_conv2d_lines.h"
+#include "kernels/s8_conv2d_fused.h"
 
 /* The whole convolution. `w` and `bias` are as the layout has them, `bias` for whole groups of 16 outputs. */
 static inline void ta_s8_convolve(const ta_s8_conv2d *conv, const ta_s8_end *end, const int8_t *x, const int8_t *w,
@@ -374,9 +374,9 @@ static inline void ta_s8_convolve(const ta_s8_conv2d *conv, const ta_s8_end *end
     const int32_t step = ta_s8_resident(conv->depth);
     for (int32_t n = 0; n < conv->outputs; n += step) {
         const int32_t stop = conv->outputs - n < step ? conv->outputs : n + step;
-#ifdef TA_S8_LINED
-        if (ta_s8_is_lined(conv)) {
-            ta_s8_conv2d_lines(conv, end, x, w, bias, out, n, stop);
+#ifdef TA_S8_FUSED
+        if (ta_s8_is_fused(conv)) {
+            ta_s8_conv2d_fused(conv, end, x, w, bias, out, n, stop);
             continue;
         }
 #endif

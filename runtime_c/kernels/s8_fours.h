@@ -24,7 +24,7 @@
 #define TA_S8_PANEL 2048
 #define TA_S8_RESIDENT 131072
 #define TA_S8_MORE 16
-#define TA_S8_LINED
+#define TA_S8_FUSED
 #else
 #define TA_S8_ROWS 2
 #define TA_S8_PANEL 128
@@ -61,7 +61,8 @@ static inline void ta_s8_tile_in_place(int32_t rows, int32_t *sums, const int32_
 {
 #ifdef TA_KERNELS_NEON
     const ta_s8_runs runs = {1, depth, 0};
-    ta_s8_tile_neon(0, rows, sums, start, step, cells, next, &runs, w, apart, blocks, narrow);
+    const ta_s8_sink sink = {sums, NULL, 0, NULL};
+    ta_s8_tile_neon(0, TA_SCALE_NOT, rows, &sink, start, step, cells, next, &runs, w, apart, blocks, narrow);
 #else
     (void)narrow;
     for (int32_t r = 0; r < rows; ++r) {
@@ -72,16 +73,6 @@ static inline void ta_s8_tile_in_place(int32_t rows, int32_t *sums, const int32_
     }
 #endif
 }
-
-#ifdef TA_S8_LINED
-/* `ta_s8_tile_in_place` for rows whose cells are `runs`, all of which begin with `start`. */
-TA_NEON_CALL void ta_s8_tile_runs(int32_t rows, int32_t *sums, const int32_t *start, const ta_s8_cell *cells,
-                                  int32_t next, const ta_s8_runs *runs, const int8_t *w, int32_t apart, int32_t blocks,
-                                  int narrow)
-{
-    ta_s8_tile_neon(1, rows, sums, start, 0, cells, next, runs, w, apart, blocks, narrow);
-}
-#endif
 
 static inline void ta_s8_tile(int32_t rows, int32_t *sums, const int32_t *start, int32_t step,
                               const ta_s8_cell *panel, int32_t depth, const int8_t *w, int32_t apart,

@@ -22,15 +22,10 @@
     TA_S8_BEGIN_FOUR(e##r, f##r, start + (both ? 8 : 0));  \
     TA_S8_BEGIN_FOUR(g##r, h##r, start + (both ? 12 : 0)); \
     start = ta_s8_start_behind(start, step)
-#define TA_S8_END(r)                                                        \
-    do {                                                                    \
-        vst1q_s32(sums + (r) * TA_S8_OUTPUTS, vpaddq_s32(a##r, b##r));      \
-        vst1q_s32(sums + (r) * TA_S8_OUTPUTS + 4, vpaddq_s32(c##r, d##r));  \
-        if (both) {                                                         \
-            vst1q_s32(sums + (r) * TA_S8_OUTPUTS + 8, vpaddq_s32(e##r, f##r));  \
-            vst1q_s32(sums + (r) * TA_S8_OUTPUTS + 12, vpaddq_s32(g##r, h##r)); \
-        }                                                                   \
-    } while (0)
+#define TA_S8_SUMS(r) \
+    vpaddq_s32(a##r, b##r), vpaddq_s32(c##r, d##r), vpaddq_s32(e##r, f##r), vpaddq_s32(g##r, h##r)
+#define TA_S8_STORE(r) ta_s8_store_neon(both, sink, r, TA_S8_SUMS(r))
+#define TA_S8_PUT(r) ta_s8_put_neon(how, both, sink, &scale, r, TA_S8_SUMS(r))
 
 /* Eight cells of row `r`, or four. */
 #define TA_S8_FEW_CELLS(r)                   \
@@ -85,8 +80,9 @@
     } while (0)
 
 /* One row; `w` are the weights of 8 outputs, `v` those of 8 more, or the same. */
-TA_NEON_PART void ta_s8_tile_1_neon(int both, int narrow, int lined, int32_t *sums, const int32_t *start,
-                                    const ta_s8_cell *x, const ta_s8_runs *runs, const int8_t *w, const int8_t *v)
+TA_NEON_PART void ta_s8_tile_1_neon(int both, int narrow, int lined, int how, const ta_s8_sink *sink,
+                                    const int32_t *start, const ta_s8_cell *x, const ta_s8_runs *runs, const int8_t *w,
+                                    const int8_t *v)
 {
     const int32_t step = 0, next = 0;
     TA_S8_BEGIN(0);
@@ -111,13 +107,18 @@ TA_NEON_PART void ta_s8_tile_1_neon(int both, int narrow, int lined, int32_t *su
             p0 += runs->gap;
         }
     }
-    TA_S8_END(0);
+    if (how == TA_SCALE_NOT) {
+        TA_S8_STORE(0);
+    } else {
+        const ta_s8_sixteen scale = ta_s8_scale_behind(sink);
+        TA_S8_PUT(0);
+    }
 }
 
 /* Two rows. */
-TA_NEON_PART void ta_s8_tile_few_neon(int both, int narrow, int lined, int32_t *sums, const int32_t *start,
-                                      int32_t step, const ta_s8_cell *x, int32_t next, const ta_s8_runs *runs,
-                                      const int8_t *w, const int8_t *v)
+TA_NEON_PART void ta_s8_tile_few_neon(int both, int narrow, int lined, int how, const ta_s8_sink *sink,
+                                      const int32_t *start, int32_t step, const ta_s8_cell *x, int32_t next,
+                                      const ta_s8_runs *runs, const int8_t *w, const int8_t *v)
 {
     TA_S8_BEGIN(0);
     TA_S8_BEGIN(1);
@@ -147,8 +148,14 @@ TA_NEON_PART void ta_s8_tile_few_neon(int both, int narrow, int lined, int32_t *
             p0 += runs->gap, p1 += runs->gap;
         }
     }
-    TA_S8_END(0);
-    TA_S8_END(1);
+    if (how == TA_SCALE_NOT) {
+        TA_S8_STORE(0);
+        TA_S8_STORE(1);
+    } else {
+        const ta_s8_sixteen scale = ta_s8_scale_behind(sink);
+        TA_S8_PUT(0);
+        TA_S8_PUT(1);
+    }
 }
 #endif
 

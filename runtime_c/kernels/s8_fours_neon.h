@@ -1,8 +1,10 @@
 /* The tile of `s8_fours.h` for NEON; `s8_fours.h` includes this file. With dot product rows are summed by
- * `s8_fours_dot.h`, else by `s8_fours_long.h`.
+ * `s8_fours_dot.h`, else by `s8_fours_long.h`. Sums are stored, or scaled in the registers where they were added.
  */
 #ifndef TA_KERNELS_S8_FOURS_NEON_H
 #define TA_KERNELS_S8_FOURS_NEON_H
+
+#include "kernels/s8_scale.h"
 
 #ifdef TA_KERNELS_NEON
 /* Four cells of a row, for four outputs. */
@@ -18,6 +20,59 @@ typedef struct {
     int32_t count, length, gap;
 } ta_s8_runs;
 
+/* Where sums go: TA_S8_OUTPUTS numbers for each row, or where there is a scale 16 bytes or 8, `apart` bytes apart. */
+typedef struct {
+    int32_t *sums;
+    int8_t *out;
+    int64_t apart;
+    const ta_s8_sixteen *scale;
+} ta_s8_sink;
+
+enum { TA_SCALE_NOT = -1 }; /* sums are stored */
+
+/* The scale, once sums are there. Compilers that knew it before would keep it in registers that sums need. */
+TA_NEON_PART ta_s8_sixteen ta_s8_scale_behind(const ta_s8_sink *sink)
+{
+    const ta_s8_sixteen *scale = sink->scale;
+    __asm__("" : "+r"(scale));
+    return *scale;
+}
+
+/* The sums of row `r` of a tile; with `both` 0 those of `a` and `b`. */
+TA_NEON_PART void ta_s8_store_neon(int both, const ta_s8_sink *sink, int32_t r, int32x4_t a, int32x4_t b, int32x4_t c,
+                                   int32x4_t d)
+{
+    int32_t *const sums = sink->sums + r * TA_S8_OUTPUTS;
+    vst1q_s32(sums, a);
+    vst1q_s32(sums + 4, b);
+    if (both) {
+        vst1q_s32(sums + 8, c);
+        vst1q_s32(sums + 12, d);
+    }
+}
+
+/* The same, scaled. */
+TA_NEON_PART void ta_s8_put_neon(int how, int both, const ta_s8_sink *sink, const ta_s8_sixteen *scale, int32_t r,
+                                 int32x4_t a, int32x4_t b, int32x4_t c, int32x4_t d)
+{
+    const int8x16_t bytes = ta_s8_bytes_neon(how, both, scale, a, b, c, d);
+    if (both) {
+        vst1q_s8(sink->out + r * sink->apart, bytes);
+    } else {
+        vst1_s8(sink->out + r * sink->apart, vget_low_s8(bytes));
+    }
+}
+
+/* Leaves `rows` rows behind. */
+TA_NEON_PART void ta_s8_sink_behind(int how, ta_s8_sink *sink, int32_t rows)
+{
+    if (how == TA_SCALE_NOT) {
+        sink->sums += rows * TA_S8_OUTPUTS;
+    } else {
+        sink->out += rows * sink->apart;
+    }
+}
+
 /* Where the sums of the next row begin. Compilers would keep the places of all rows, on the stack. */
 TA_NEON_PART const int32_t *ta_s8_start_behind(const int32_t *start, int32_t step)
 {
@@ -30,36 +85,39 @@ TA_NEON_PART const int32_t *ta_s8_start_behind(const int32_t *start, int32_t ste
 #include "kernels/s8_fours_long.h"
 
 /* All rows of one block of weights, or of two; `both` says which. With `narrow` no weight is -128. */
-TA_NEON_PART void ta_s8_rows_neon(int both, int narrow, int lined, int32_t rows, int32_t *sums, const int32_t *start,
-                                  int32_t step, const ta_s8_cell *cells, int32_t next, const ta_s8_runs *runs,
-                                  const int8_t *w, const int8_t *v)
+TA_NEON_PART void ta_s8_rows_neon(int both, int narrow, int lined, int how, int32_t rows, const ta_s8_sink *sink,
+                                  const int32_t *start, int32_t step, const ta_s8_cell *cells, int32_t next,
+                                  const ta_s8_runs *runs, const int8_t *w, const int8_t *v)
 {
     const int32_t some = TA_S8_AT_ONCE;
-    int32_t r = 0;
-    for (; r + some <= rows; r += some, sums += some * TA_S8_OUTPUTS, start += some * step, cells += some * next) {
-        ta_s8_tile_few_neon(both, narrow, lined, sums, start, step, cells, next, runs, w, v);
+    ta_s8_sink to = *sink;
+    int32_t r = rows;
+    for (; r >= some; r -= some, start += some * step, cells += some * next) {
+        ta_s8_tile_few_neon(both, narrow, lined, how, &to, start, step, cells, next, runs, w, v);
+        ta_s8_sink_behind(how, &to, some);
     }
-    for (; r < rows; ++r, sums += TA_S8_OUTPUTS, start += step, cells += next) {
-        ta_s8_tile_1_neon(both, narrow, lined, sums, start, cells, runs, w, v);
+    for (; r > 0; --r, start += step, cells += next) {
+        ta_s8_tile_1_neon(both, narrow, lined, how, &to, start, cells, runs, w, v);
+        ta_s8_sink_behind(how, &to, 1);
     }
 }
 
 /* The tile, for rows that are `next` cells apart, each of `runs`; with `lined` 0 of one run. */
-TA_NEON_PART void ta_s8_tile_neon(int lined, int32_t rows, int32_t *sums, const int32_t *start, int32_t step,
-                                  const ta_s8_cell *cells, int32_t next, const ta_s8_runs *runs, const int8_t *w,
-                                  int32_t apart, int32_t blocks, int narrow)
+TA_NEON_PART void ta_s8_tile_neon(int lined, int how, int32_t rows, const ta_s8_sink *sink, const int32_t *start,
+                                  int32_t step, const ta_s8_cell *cells, int32_t next, const ta_s8_runs *runs,
+                                  const int8_t *w, int32_t apart, int32_t blocks, int narrow)
 {
     const int8_t *const v = blocks == 2 ? w + apart : w;
     if (TA_S8_MINDS && !narrow) {
         if (blocks == 2) {
-            ta_s8_rows_neon(1, 0, lined, rows, sums, start, step, cells, next, runs, w, v);
+            ta_s8_rows_neon(1, 0, lined, how, rows, sink, start, step, cells, next, runs, w, v);
         } else {
-            ta_s8_rows_neon(0, 0, lined, rows, sums, start, step, cells, next, runs, w, v);
+            ta_s8_rows_neon(0, 0, lined, how, rows, sink, start, step, cells, next, runs, w, v);
         }
     } else if (blocks == 2) {
-        ta_s8_rows_neon(1, 1, lined, rows, sums, start, step, cells, next, runs, w, v);
+        ta_s8_rows_neon(1, 1, lined, how, rows, sink, start, step, cells, next, runs, w, v);
     } else {
-        ta_s8_rows_neon(0, 1, lined, rows, sums, start, step, cells, next, runs, w, v);
+        ta_s8_rows_neon(0, 1, lined, how, rows, sink, start, step, cells, next, runs, w, v);
     }
 }
 #endif

@@ -19,7 +19,7 @@
  *   ta_s8_pad      puts one value into several cells of a panel
  *   ta_s8_tile     sums
  *   TA_S8_STRIDED  defined where `ta_s8_tile_in_place` sums rows that are any number of cells apart
- *   TA_S8_LINED    defined where `s8_conv2d_lines.h` takes layers that `ta_s8_is_lined` names, in place of a driver
+ *   TA_S8_FUSED    defined where `s8_conv2d_fused.h` takes layers that `ta_s8_is_fused` names, in place of a driver
  *   TA_S8_WALKS    defined where `s8_conv2d_amx.h` takes layers that `ta_s8_is_walked` names, in place of a driver
  *   TA_S8_BEHIND   where MORE begins that filling does not overwrite; defined where `ta_s8_ready` is to be called
  *                  between filling rows and summing them

@@ -68,64 +68,87 @@ static inline void ta_s8_scale_8_neon(int rounding, const ta_s8_scale *scale, co
     }
 }
 
-/* How sums are scaled: as `tflite` does, also where no shift is to the left and none is 0, or as `tflite_single`. */
-enum { TA_SCALE_TFLITE, TA_SCALE_RIGHT, TA_SCALE_SINGLE };
+/* How sums are scaled: as `tflite` does, also where no shift is to the left and none is 0; or as `tflite_single` where
+ * shifts are at least 32, of the upper halves of products. TA_SCALE_OTHER is any other way. */
+enum { TA_SCALE_TFLITE, TA_SCALE_RIGHT, TA_SCALE_HIGH, TA_SCALE_OTHER };
 
-/* Constants of 4 outputs: multipliers and shifts to the left, as 64 bits where products are shifted. */
-typedef struct {
-    int32x4_t multiplier, up;
-    int64x2_t wide[2];
-} ta_s8_few;
-
-TA_NEON_PART void ta_s8_few_neon(ta_s8_few *all, const int32_t *multiplier, int16x4_t up)
+static inline int ta_s8_how_neon(int rounding, const ta_s8_scale *scale)
 {
-    all->multiplier = vld1q_s32(multiplier);
-    all->up = vmovl_s16(up);
-    all->wide[0] = vmovl_s32(vget_low_s32(all->up));
-    all->wide[1] = vmovl_high_s32(all->up);
+    if (rounding == TA_S8_TFLITE) {
+        return scale->least >= 1 ? TA_SCALE_RIGHT : TA_SCALE_TFLITE;
+    }
+    return rounding == TA_S8_TFLITE_SINGLE && scale->least >= 32 ? TA_SCALE_HIGH : TA_SCALE_OTHER;
 }
 
-TA_NEON_PART int32x4_t ta_s8_rescaled_neon(int how, const int32_t *sums, const ta_s8_few *all)
+/* Constants of 16 outputs: multipliers and shifts to the left. */
+typedef struct {
+    int32x4_t multiplier[4], up[4];
+    int16x8_t offset;
+    int8x16_t low, high, flip;
+} ta_s8_sixteen;
+
+TA_NEON_PART void ta_s8_sixteen_of(ta_s8_sixteen *all, int how, const ta_s8_scale *scale, const int32_t *multiplier,
+                                   const int8_t *shift)
 {
-    const int32x4_t sum = vld1q_s32(sums);
-    if (how == TA_SCALE_TFLITE) {
-        return ta_s8_tflite_neon(sum, all->multiplier, all->up);
+    const int8x8_t base = vdup_n_s8(how == TA_SCALE_HIGH ? 31 : 0);
+    const int8x16_t right = vld1q_s8(shift);
+    const int16x8_t up0 = vsubl_s8(base, vget_low_s8(right)), up1 = vsubl_s8(base, vget_high_s8(right));
+    for (int part = 0; part < 4; ++part) {
+        all->multiplier[part] = vld1q_s32(multiplier + 4 * part);
+    }
+    all->up[0] = vmovl_s16(vget_low_s16(up0));
+    all->up[1] = vmovl_high_s16(up0);
+    all->up[2] = vmovl_s16(vget_low_s16(up1));
+    all->up[3] = vmovl_high_s16(up1);
+    all->offset = vdupq_n_s16((int16_t)scale->offset);
+    all->low = vdupq_n_s8((int8_t)scale->low);
+    all->high = vdupq_n_s8((int8_t)scale->high);
+    all->flip = vdupq_n_s8((int8_t)scale->flip);
+}
+
+TA_NEON_PART int32x4_t ta_s8_rescaled_neon(int how, int32x4_t sum, const ta_s8_sixteen *all, int part)
+{
+    if (how == TA_SCALE_HIGH) { /* twice the product, of which the upper half is exact */
+        return vrshlq_s32(vqdmulhq_s32(sum, all->multiplier[part]), all->up[part]);
     }
     if (how == TA_SCALE_RIGHT) {
-        return ta_s8_right_neon(sum, all->multiplier, all->up);
+        return ta_s8_right_neon(sum, all->multiplier[part], all->up[part]);
     }
-    const int64x2_t low = vmull_s32(vget_low_s32(sum), vget_low_s32(all->multiplier));
-    const int64x2_t high = vmull_high_s32(sum, all->multiplier);
-    return vuzp1q_s32(vreinterpretq_s32_s64(vrshlq_s64(low, all->wide[0])),
-                      vreinterpretq_s32_s64(vrshlq_s64(high, all->wide[1])));
+    return ta_s8_tflite_neon(sum, all->multiplier[part], all->up[part]);
+}
+
+/* The results of 16 sums, or with `both` 0 of the 8 of `a` and `b`. */
+TA_NEON_PART int8x16_t ta_s8_bytes_neon(int how, int both, const ta_s8_sixteen *all, int32x4_t a, int32x4_t b,
+                                        int32x4_t c, int32x4_t d)
+{
+    const int16x4_t one = vqmovn_s32(ta_s8_rescaled_neon(how, a, all, 0));
+    const int16x8_t low = vqmovn_high_s32(one, ta_s8_rescaled_neon(how, b, all, 1));
+    const int8x8_t half = vqmovn_s16(vqaddq_s16(low, all->offset));
+    int8x16_t bytes = vcombine_s8(half, half);
+    if (both) {
+        const int16x4_t three = vqmovn_s32(ta_s8_rescaled_neon(how, c, all, 2));
+        const int16x8_t high = vqmovn_high_s32(three, ta_s8_rescaled_neon(how, d, all, 3));
+        bytes = vqmovn_high_s16(half, vqaddq_s16(high, all->offset));
+    }
+    return veorq_s8(vmaxq_s8(vminq_s8(bytes, all->high), all->low), all->flip);
 }
 
 /* 16 outputs of every row, or with `both` 0 8 outputs. */
 TA_NEON_PART void ta_s8_scale_as_neon(int how, int both, const ta_s8_scale *scale, const ta_s8_rows *all)
 {
-    const int8x16_t shift = vld1q_s8(all->shift);
-    const int16x8_t up0 = vnegq_s16(vmovl_s8(vget_low_s8(shift))), up1 = vnegq_s16(vmovl_high_s8(shift));
-    const int16x8_t offset = vdupq_n_s16((int16_t)scale->offset);
-    const int8x16_t low = vdupq_n_s8((int8_t)scale->low), high = vdupq_n_s8((int8_t)scale->high);
-    const int8x16_t flip = vdupq_n_s8((int8_t)scale->flip);
+    ta_s8_sixteen constants;
+    ta_s8_sixteen_of(&constants, how, scale, all->multiplier, all->shift);
     const int32_t *sums = all->sums;
     int8_t *out = all->out;
-    ta_s8_few one, two, three, four;
-    ta_s8_few_neon(&one, all->multiplier, vget_low_s16(up0));
-    ta_s8_few_neon(&two, all->multiplier + 4, vget_high_s16(up0));
-    ta_s8_few_neon(&three, all->multiplier + 8, vget_low_s16(up1));
-    ta_s8_few_neon(&four, all->multiplier + 12, vget_high_s16(up1));
     for (int32_t r = all->rows; r > 0; --r, sums += all->from, out += all->to) {
-        const int32x4_t a = ta_s8_rescaled_neon(how, sums, &one), b = ta_s8_rescaled_neon(how, sums + 4, &two);
-        const int8x8_t half = vqmovn_s16(vqaddq_s16(vqmovn_high_s32(vqmovn_s32(a), b), offset));
-        if (!both) {
-            const int8x8_t bytes = vmax_s8(vmin_s8(half, vget_low_s8(high)), vget_low_s8(low));
-            vst1_s8(out, veor_s8(bytes, vget_low_s8(flip)));
-            continue;
+        const int32x4_t a = vld1q_s32(sums), b = vld1q_s32(sums + 4);
+        const int32x4_t c = both ? vld1q_s32(sums + 8) : a, d = both ? vld1q_s32(sums + 12) : b;
+        const int8x16_t bytes = ta_s8_bytes_neon(how, both, &constants, a, b, c, d);
+        if (both) {
+            vst1q_s8(out, bytes);
+        } else {
+            vst1_s8(out, vget_low_s8(bytes));
         }
-        const int32x4_t c = ta_s8_rescaled_neon(how, sums + 8, &three), d = ta_s8_rescaled_neon(how, sums + 12, &four);
-        const int16x8_t short_ = vqaddq_s16(vqmovn_high_s32(vqmovn_s32(c), d), offset);
-        vst1q_s8(out, veorq_s8(vmaxq_s8(vminq_s8(vqmovn_high_s16(half, short_), high), low), flip));
     }
 }
 
@@ -141,13 +164,14 @@ TA_NEON_PART void ta_s8_scale_whole_neon(int how, const ta_s8_scale *scale, cons
 
 static inline void ta_s8_scale_neon(int rounding, const ta_s8_scale *scale, const ta_s8_rows *all)
 {
-    if (rounding == TA_S8_ONNX || all->count % 8 != 0) {
+    const int how = ta_s8_how_neon(rounding, scale);
+    if (how == TA_SCALE_OTHER || all->count % 8 != 0) {
         for (int32_t n = 0; n < all->count; n += 8) {
             ta_s8_scale_8_neon(rounding, scale, all, n);
         }
-    } else if (rounding == TA_S8_TFLITE_SINGLE) {
-        ta_s8_scale_whole_neon(TA_SCALE_SINGLE, scale, all);
-    } else if (scale->least >= 1) {
+    } else if (how == TA_SCALE_HIGH) {
+        ta_s8_scale_whole_neon(TA_SCALE_HIGH, scale, all);
+    } else if (how == TA_SCALE_RIGHT) {
         ta_s8_scale_whole_neon(TA_SCALE_RIGHT, scale, all);
     } else {
         ta_s8_scale_whole_neon(TA_SCALE_TFLITE, scale, all);

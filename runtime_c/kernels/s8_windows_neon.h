@@ -28,6 +28,9 @@ static inline ta_s8_columns ta_s8_columns_at(const ta_s8_conv2d *conv, int32_t l
 TA_NEON_PART int8_t *ta_s8_copied_neon(int8_t *to, const int8_t *from, int32_t count, int is_unsigned)
 {
     int8_t *const end = to + count;
+    for (; !is_unsigned && end - to >= 64; to += 64, from += 64) {
+        vst1q_s8_x4(to, vld1q_s8_x4(from));
+    }
     for (; to < end; to += 16, from += 16) {
         int8x16_t values = vld1q_s8(from);
         __asm__("" : "+w"(values));
@@ -55,14 +58,21 @@ TA_NEON_PART void ta_s8_inside_neon(const ta_s8_conv2d *conv, int8_t *to, const 
     vst1q_s8(to, vdupq_n_s8(0));
 }
 
-/* Columns of the rows of a window that begins at row `y` and at column `left` of an image, which may leave it. */
-TA_NEON_PART int8_t *ta_s8_border_neon(const ta_s8_conv2d *conv, int8_t *to, const int8_t *image, int32_t y,
-                                       int32_t left, const ta_s8_columns *columns, int is_unsigned)
+/* Rows and columns of an image: rows are `apart` rows apart, and columns in bytes. */
+typedef struct {
+    int32_t y, rows, apart, left;
+    ta_s8_columns columns;
+} ta_s8_part;
+
+/* A part of an image, which may leave it. */
+TA_NEON_PART int8_t *ta_s8_border_neon(const ta_s8_conv2d *conv, int8_t *to, const int8_t *image,
+                                       const ta_s8_part *part, int is_unsigned)
 {
     const int8x16_t pad = vdupq_n_s8((int8_t)conv->pad);
+    const ta_s8_columns *const columns = &part->columns;
     const int32_t run = columns->before + columns->inside + columns->after;
-    const int32_t begin = left * conv->channels + columns->before;
-    for (int32_t ky = 0; ky < conv->kernel_height; ++ky, y += conv->dilation_y) {
+    const int32_t begin = part->left * conv->channels + columns->before;
+    for (int32_t k = 0, y = part->y; k < part->rows; ++k, y += part->apart) {
         if (y < 0 || y >= conv->height) {
             to = ta_s8_padded_neon(to, pad, run);
             continue;
@@ -74,39 +84,55 @@ TA_NEON_PART int8_t *ta_s8_border_neon(const ta_s8_conv2d *conv, int8_t *to, con
     return to;
 }
 
-/* The same columns as `ta_s8_border_neon`, without a byte too much. */
-static inline int8_t *ta_s8_exactly(const ta_s8_conv2d *conv, int8_t *to, const int8_t *image, int32_t y, int32_t left,
-                                    const ta_s8_columns *columns)
+/* The same without a byte too much. */
+static inline int8_t *ta_s8_exactly(const ta_s8_conv2d *conv, int8_t *to, const int8_t *image, const ta_s8_part *part)
 {
-    const int32_t run = columns->before + columns->inside + columns->after, length = conv->width * conv->channels;
-    for (int32_t ky = 0; ky < conv->kernel_height; ++ky, y += conv->dilation_y, to += run) {
+    const int32_t run = part->columns.before + part->columns.inside + part->columns.after;
+    const int32_t length = conv->width * conv->channels;
+    for (int32_t k = 0, y = part->y; k < part->rows; ++k, y += part->apart, to += run) {
         if (y < 0 || y >= conv->height) {
             ta_s8_pad(to, conv->pad, run);
         } else {
-            ta_s8_run(conv, to, image + y * length, length, left * conv->channels, 0, run);
+            ta_s8_run(conv, to, image + y * length, length, part->left * conv->channels, 0, run);
         }
     }
     return to;
 }
 
-/* `count` columns of the rows of the window that begins at row `y` and at column `left` of image `number`, which may
- * leave it. */
-TA_NEON_CALL void ta_s8_edge_neon(const ta_s8_conv2d *conv, int8_t *panel, const int8_t *x, int32_t number, int32_t y,
-                                  int32_t left, int32_t count)
+/* A part of image `number`, which may leave it. */
+static inline void ta_s8_part_neon(const ta_s8_conv2d *conv, int8_t *panel, const int8_t *x, int32_t number,
+                                   const ta_s8_part *part)
 {
-    const int32_t length = conv->width * conv->channels, reach = (conv->kernel_height - 1) * conv->dilation_y;
-    const int32_t below = y + reach < conv->height ? y + reach : conv->height - 1;
+    const int32_t length = conv->width * conv->channels, last = part->y + (part->rows - 1) * part->apart;
+    const int32_t below = last < conv->height ? last : conv->height - 1;
     const int64_t size = (int64_t)conv->height * length, image = number * size;
-    const ta_s8_columns columns = ta_s8_columns_at(conv, left, count);
-    const int64_t end = image + below * length + left * conv->channels + columns.before + columns.inside;
+    const int64_t end = image + below * length + part->left * conv->channels + part->columns.before +
+                        part->columns.inside;
     if (end + 15 > conv->batch * size) { /* 16 at once would read behind the last image */
-        panel = ta_s8_exactly(conv, panel, x + image, y, left, &columns);
+        panel = ta_s8_exactly(conv, panel, x + image, part);
     } else if (conv->is_unsigned) {
-        panel = ta_s8_border_neon(conv, panel, x + image, y, left, &columns, 1);
+        panel = ta_s8_border_neon(conv, panel, x + image, part, 1);
     } else {
-        panel = ta_s8_border_neon(conv, panel, x + image, y, left, &columns, 0);
+        panel = ta_s8_border_neon(conv, panel, x + image, part, 0);
     }
     vst1q_s8(panel, vdupq_n_s8(0));
+}
+
+/* The window that begins at row `y` and at column `left` of image `number`, which may leave it. */
+TA_NEON_CALL void ta_s8_edge_neon(const ta_s8_conv2d *conv, int8_t *panel, const int8_t *x, int32_t number, int32_t y,
+                                  int32_t left)
+{
+    const ta_s8_part part = {y, conv->kernel_height, conv->dilation_y, left,
+                             ta_s8_columns_at(conv, left, conv->kernel_width)};
+    ta_s8_part_neon(conv, panel, x, number, &part);
+}
+
+/* `rows` rows of image `number` from row `y` on, which may leave it, with `columns` columns that outputs read. */
+TA_NEON_CALL void ta_s8_rows_of(const ta_s8_conv2d *conv, int8_t *panel, const int8_t *x, int32_t number, int32_t y,
+                                int32_t rows, int32_t columns)
+{
+    const ta_s8_part part = {y, rows, 1, -conv->left, ta_s8_columns_at(conv, -conv->left, columns)};
+    ta_s8_part_neon(conv, panel, x, number, &part);
 }
 
 /* Where windows are inside the image: rows `top` to `below` of the output, and columns `begin` to `end`. */
@@ -141,7 +167,7 @@ TA_NEON_PART void ta_s8_windows_as_neon(const ta_s8_conv2d *conv, int8_t *panel,
         const int32_t some = inside.end - pixel.x < rows ? inside.end - pixel.x : rows;
         if (pixel.y < inside.top || pixel.y >= inside.below || pixel.x < inside.begin || some <= 0 ||
             at + (some - 1) * step > most) {
-            ta_s8_edge_neon(conv, panel, x, pixel.image, y, left, conv->kernel_width);
+            ta_s8_edge_neon(conv, panel, x, pixel.image, y, left);
             panel += TA_S8_PANEL, --rows;
             ta_s8_next(conv, &pixel);
             continue;

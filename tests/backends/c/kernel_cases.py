@@ -94,8 +94,11 @@ CHOSEN = (
     Shape(image=(10, 4), channels=(1, 64), kernel=(10, 4), padding=(4, 1, 5, 1), strides=(2, 2)),
     Shape(image=(2, 2), channels=(7, 3), kernel=(5, 5), padding=(2, 2, 2, 2)),
     Shape(image=(2, 37), channels=(5, 24), kernel=(3, 3), padding=(1, 1, 1, 1)),
+    Shape(image=(24, 20), channels=(32, 20), kernel=(3, 3), padding=(1, 1, 1, 1)),
 )
-"""What models have: whole tiles, first layers, windows of several chunks, much padding, long rows."""
+"""What models have: whole tiles, first layers, windows of several chunks, much padding, long rows, and more
+rows than a panel holds.
+"""
 
 NARROW = (
     Shape(image=(3, 29), channels=(7, 7), kernel=(3, 3), padding=(1, 1, 1, 1)),

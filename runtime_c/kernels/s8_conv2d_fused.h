@@ -1,0 +1,231 @@
+/* Convolutions whose sums are scaled in the registers where they were added: the driver of layouts that define
+ * TA_S8_FUSED, which `s8_conv2d.h` includes. Windows are read where they are, in the image or in lines: rows of the
+ * image that were copied with what is outside of it as `pad`. Others are gathered. Sums that are scaled in other ways
+ * than in registers are stored first.
+ */
+#ifndef TA_KERNELS_S8_CONV2D_FUSED_H
+#define TA_KERNELS_S8_CONV2D_FUSED_H
+
+#ifdef TA_S8_FUSED
+#define TA_S8_SOME 64 /* pixels whose results are kept before they are added to another tensor, or are copied */
+
+/* Pixels of the output that are adjacent: their windows are `runs` of cells, and begin `next` cells apart. The first
+ * pixel has number `first`. */
+typedef struct {
+    const ta_s8_cell *cells;
+    int32_t rows, next;
+    ta_s8_runs runs;
+    int64_t first;
+} ta_s8_line;
+
+/* Outputs `begin` to `stop`, a multiple of 8, of a line, as bytes `apart` bytes apart, those of `begin` at `out`. */
+TA_NEON_PART void ta_s8_line_as_neon(int how, const ta_s8_conv2d *conv, const ta_s8_end *end, const ta_s8_line *line,
+                                     const int8_t *w, const int32_t *bias, int32_t begin, int32_t stop, int8_t *out,
+                                     int64_t apart)
+{
+    for (int32_t n = begin; n < stop; n += 16, out += 16) {
+        const int32_t own = n * end->scale->each;
+        ta_s8_sixteen scale;
+        ta_s8_sixteen_of(&scale, how, end->scale, end->multiplier + own, end->shift + own);
+        const ta_s8_sink sink = {NULL, out, apart, &scale};
+        ta_s8_tile_neon(1, how, line->rows, &sink, bias + n, 0, line->cells, line->next, &line->runs,
+                        w + n * conv->depth, TA_S8_BLOCK * conv->depth, stop - n > 8 ? 2 : 1, conv->narrow);
+    }
+}
+
+TA_NEON_CALL void ta_s8_line_right_neon(const ta_s8_conv2d *conv, const ta_s8_end *end, const ta_s8_line *line,
+                                        const int8_t *w, const int32_t *bias, int32_t begin, int32_t stop, int8_t *out,
+                                        int64_t apart)
+{
+    ta_s8_line_as_neon(TA_SCALE_RIGHT, conv, end, line, w, bias, begin, stop, out, apart);
+}
+
+TA_NEON_CALL void ta_s8_line_high_neon(const ta_s8_conv2d *conv, const ta_s8_end *end, const ta_s8_line *line,
+                                       const int8_t *w, const int32_t *bias, int32_t begin, int32_t stop, int8_t *out,
+                                       int64_t apart)
+{
+    ta_s8_line_as_neon(TA_SCALE_HIGH, conv, end, line, w, bias, begin, stop, out, apart);
+}
+
+static inline void ta_s8_line_neon(int how, const ta_s8_conv2d *conv, const ta_s8_end *end, const ta_s8_line *line,
+                                   const int8_t *w, const int32_t *bias, int32_t begin, int32_t stop, int8_t *out,
+                                   int64_t apart)
+{
+    if (how == TA_SCALE_HIGH) {
+        ta_s8_line_high_neon(conv, end, line, w, bias, begin, stop, out, apart);
+    } else {
+        ta_s8_line_right_neon(conv, end, line, w, bias, begin, stop, out, apart);
+    }
+}
+
+/* `count` outputs (1 to 16) from output `n` on: they are bytes of their own before they are added, or where the bytes
+ * behind them are those of other outputs. */
+static inline void ta_s8_line_kept(int how, const ta_s8_conv2d *conv, const ta_s8_end *end, const ta_s8_line *line,
+                                   const int8_t *w, const int32_t *bias, int32_t n, int32_t count, int8_t *out)
+{
+    int8_t bytes[TA_S8_SOME * 16];
+    ta_s8_line part = *line;
+    for (int32_t done = 0; done < line->rows; done += part.rows) {
+        const int64_t at = (line->first + done) * conv->apart + n;
+        const int32_t left = line->rows - done;
+        part.rows = left < TA_S8_SOME ? left : TA_S8_SOME;
+        part.cells = line->cells + (int64_t)done * line->next;
+        ta_s8_line_neon(how, conv, end, &part, w, bias, n, n + (count + 7) / 8 * 8, bytes, 16);
+#ifndef TA_S8_WITHOUT_ADD
+        if (end->add != NULL) {
+            const int8_t *const other = end->other + at;
+            const ta_s8_add_rows all = {part.rows,
+                                        count,
+                                        end->second ? other : bytes,
+                                        end->second ? bytes : other,
+                                        out + at,
+                                        {end->second ? conv->apart : 16, end->second ? 16 : conv->apart, conv->apart}};
+            ta_s8_add_all(end->add, &all);
+            continue;
+        }
+#endif
+        for (int32_t r = 0; r < part.rows; ++r) {
+            (void)memcpy(out + at + r * conv->apart, bytes + r * 16, (size_t)count);
+        }
+    }
+}
+
+/* Outputs of a line whose sums are stored. */
+static inline void ta_s8_line_stored(const ta_s8_conv2d *conv, const ta_s8_end *end, const ta_s8_line *line,
+                                     const int8_t *w, const int32_t *bias, int32_t begin, int32_t stop, int8_t *out)
+{
+    int32_t sums[TA_S8_ROWS * TA_S8_OUTPUTS] TA_VECTORS;
+    const ta_s8_sink sink = {sums, NULL, 0, NULL};
+    for (int32_t done = 0, rows; done < line->rows; done += rows) {
+        rows = line->rows - done < TA_S8_ROWS ? line->rows - done : TA_S8_ROWS;
+        for (int32_t n = begin; n < stop; n += TA_S8_OUTPUTS) {
+            const int32_t count = stop - n < TA_S8_OUTPUTS ? stop - n : TA_S8_OUTPUTS;
+            ta_s8_tile_neon(1, TA_SCALE_NOT, rows, &sink, bias + n, 0, line->cells + (int64_t)done * line->next,
+                            line->next, &line->runs, w + n * conv->depth, TA_S8_BLOCK * conv->depth,
+                            count > 8 ? 2 : 1, conv->narrow);
+            ta_s8_finish(end, n, rows, count, sums, TA_S8_OUTPUTS, out, (line->first + done) * conv->apart,
+                         conv->apart);
+        }
+    }
+}
+
+/* Outputs `begin` to `stop` of a line. */
+TA_NEON_CALL void ta_s8_line_of(const ta_s8_conv2d *conv, const ta_s8_end *end, const ta_s8_line *line,
+                                const int8_t *w, const int32_t *bias, int32_t begin, int32_t stop, int8_t *out)
+{
+    const int how = ta_s8_how_neon(ta_s8_rounding(end->rounding), end->scale);
+    if (how != TA_SCALE_RIGHT && how != TA_SCALE_HIGH) {
+        ta_s8_line_stored(conv, end, line, w, bias, begin, stop, out);
+        return;
+    }
+    int32_t whole = end->add != NULL ? begin : (stop - begin) % 8 == 0 ? stop : begin + (stop - begin) / 16 * 16;
+    if (whole > begin) {
+        ta_s8_line_neon(how, conv, end, line, w, bias, begin, whole, out + line->first * conv->apart + begin,
+                        conv->apart);
+    }
+    for (; whole < stop; whole += 16) {
+        ta_s8_line_kept(how, conv, end, line, w, bias, whole, stop - whole < 16 ? stop - whole : 16, out);
+    }
+}
+
+/* Columns that a row of the output reads, and rows that `some` rows of it read. */
+static inline int32_t ta_s8_lined_columns(const ta_s8_conv2d *conv)
+{
+    return (conv->out_width - 1) * conv->stride_x + conv->kernel_width;
+}
+
+static inline int32_t ta_s8_lined_rows(const ta_s8_conv2d *conv, int32_t some)
+{
+    return (some - 1) * conv->stride_y + (conv->kernel_height - 1) * conv->dilation_y + 1;
+}
+
+/* Whether lines fit into a panel, windows are runs that the tile takes, and rows have pixels enough for it. */
+static inline int ta_s8_is_lined(const ta_s8_conv2d *conv)
+{
+    const int32_t run = conv->kernel_width * conv->channels;
+    return conv->dilation_x == 1 && conv->kernel_height > 1 && run % TA_S8_DEPTH == 0 && run >= 16 &&
+           conv->out_width >= 4 &&
+           (int64_t)ta_s8_lined_rows(conv, 1) * ta_s8_lined_columns(conv) * conv->channels <= TA_S8_ROWS * TA_S8_PANEL;
+}
+
+/* All pixels, from lines in `cells`, which hold as many rows as fit. */
+static inline void ta_s8_fused_lines(const ta_s8_conv2d *conv, const ta_s8_end *end, const int8_t *x, const int8_t *w,
+                                     const int32_t *bias, int8_t *out, int32_t begin, int32_t stop, ta_s8_cell *cells)
+{
+    const int32_t length = ta_s8_lined_columns(conv) * conv->channels, run = conv->kernel_width * conv->channels;
+    const int32_t room = TA_S8_ROWS * TA_S8_PANEL / length, most = (room - ta_s8_lined_rows(conv, 1)) / conv->stride_y + 1;
+    ta_s8_line line = {cells, conv->out_width, conv->stride_x * conv->channels,
+                       {conv->kernel_height, run, conv->dilation_y * length - run}, 0};
+    for (int32_t image = 0; image < conv->batch; ++image) {
+        for (int32_t y = 0, some; y < conv->out_height; y += some) {
+            some = conv->out_height - y < most ? conv->out_height - y : most;
+            ta_s8_rows_of(conv, cells, x, image, y * conv->stride_y - conv->top, ta_s8_lined_rows(conv, some),
+                          ta_s8_lined_columns(conv));
+            for (int32_t r = 0; r < some; ++r, line.first += conv->out_width) {
+                line.cells = cells + r * conv->stride_y * length;
+                ta_s8_line_of(conv, end, &line, w, bias, begin, stop, out);
+            }
+        }
+    }
+}
+
+/* Pixels from `pixel` on, number `first`: their windows are gathered. */
+static inline void ta_s8_fused_panels(const ta_s8_conv2d *conv, const ta_s8_end *end, const int8_t *x, const int8_t *w,
+                                      const int32_t *bias, int8_t *out, int32_t begin, int32_t stop, ta_s8_cell *cells,
+                                      ta_s8_pixel pixel, int64_t first)
+{
+    const int64_t pixels = (int64_t)conv->batch * conv->out_height * conv->out_width;
+    ta_s8_line line = {cells, TA_S8_ROWS, TA_S8_PANEL, {1, conv->depth, 0}, first};
+    for (; line.first < pixels; line.first += line.rows) {
+        line.rows = pixels - line.first < TA_S8_ROWS ? (int32_t)(pixels - line.first) : TA_S8_ROWS;
+        ta_s8_gather(conv, cells, x, pixel, line.rows, 0, conv->depth);
+        ta_s8_line_of(conv, end, &line, w, bias, begin, stop, out);
+        for (int32_t r = 0; r < line.rows; ++r) {
+            ta_s8_next(conv, &pixel);
+        }
+    }
+}
+
+/* Pixels that are their own windows, where they are: some at once, so that they stay in a cache. The last ones are
+ * gathered where the tile would read behind the image. */
+static inline void ta_s8_fused_pixels(const ta_s8_conv2d *conv, const ta_s8_end *end, const int8_t *x, const int8_t *w,
+                                      const int32_t *bias, int8_t *out, int32_t begin, int32_t stop, ta_s8_cell *cells)
+{
+    const int32_t channels = conv->channels, most = TA_S8_ROWS * TA_S8_PANEL / channels / 4 * 4 + 4;
+    const int64_t pixels = (int64_t)conv->batch * conv->height * conv->width;
+    const int64_t fewer = pixels * channels < conv->depth ? 0 : (pixels * channels - conv->depth) / channels + 1;
+    ta_s8_line line = {x, most, channels, {1, conv->depth, 0}, 0};
+    for (; line.first < fewer; line.first += line.rows) {
+        line.rows = fewer - line.first < most ? (int32_t)(fewer - line.first) : most;
+        line.cells = x + line.first * channels;
+        ta_s8_line_of(conv, end, &line, w, bias, begin, stop, out);
+    }
+    const int32_t width = conv->width, height = conv->height;
+    const ta_s8_pixel pixel = {(int32_t)(fewer / width / height), (int32_t)(fewer / width % height),
+                               (int32_t)(fewer % width)};
+    ta_s8_fused_panels(conv, end, x, w, bias, out, begin, stop, cells, pixel, fewer);
+}
+
+/* Whether this driver takes a convolution: not where windows are too large to be gathered at once. */
+static inline int ta_s8_is_fused(const ta_s8_conv2d *conv)
+{
+    return conv->depth <= TA_S8_PANEL || ta_s8_is_lined(conv);
+}
+
+/* Outputs `begin` to `stop` of all pixels. */
+static inline void ta_s8_conv2d_fused(const ta_s8_conv2d *conv, const ta_s8_end *end, const int8_t *x, const int8_t *w,
+                                      const int32_t *bias, int8_t *out, int32_t begin, int32_t stop)
+{
+    ta_s8_cell cells[TA_S8_ROWS * TA_S8_PANEL + TA_S8_MORE];
+    const ta_s8_pixel pixel = {0, 0, 0};
+    if (ta_s8_is_lined(conv)) {
+        ta_s8_fused_lines(conv, end, x, w, bias, out, begin, stop, cells);
+    } else if (ta_s8_are_pixels(conv) && !conv->is_unsigned) {
+        ta_s8_fused_pixels(conv, end, x, w, bias, out, begin, stop, cells);
+    } else {
+        ta_s8_fused_panels(conv, end, x, w, bias, out, begin, stop, cells, pixel, 0);
+    }
+}
+#endif
+
+#endif
