@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "kernels/s8_end.h"
+#include "kernels/s8_inner.h"
 
 #ifndef TA_S8_UNIT
 #define TA_S8_UNIT TA_S8_BLOCK

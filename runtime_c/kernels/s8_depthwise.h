@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "kernels/s8_end.h"
+#include "kernels/s8_inner.h"
 
 #define TA_DW_GROUP 16
 #define TA_DW_TAPS 26 /* the most, rounded up to pairs */
@@ -167,18 +168,6 @@ static inline void ta_s8_dw_copy(ta_s8_taps *taps, int8_t *lines, int32_t count)
 }
 #endif
 
-/* Neighbours of an output, along rows or columns, whose windows have the same taps between the borders at both ends:
- * from `begin` to `end`. */
-static inline void ta_s8_dw_inner(int32_t size, int32_t outputs, int32_t reach, int32_t before, int32_t stride,
-                                  int32_t *begin, int32_t *end)
-{
-    const int32_t room = size - 1 - reach + before;
-    *begin = (before + stride - 1) / stride;
-    *end = room < 0 ? 0 : room / stride + 1;
-    *end = *end < outputs ? *end : outputs;
-    *begin = *begin < *end ? *begin : *end;
-}
-
 /* A line of the output: row number `at`, or where `down` is 1 that column. */
 typedef struct {
     int32_t down, at;
@@ -191,11 +180,11 @@ static inline ta_s8_dw_run ta_s8_dw_run_at(const ta_s8_depthwise *conv, int down
 {
     ta_s8_dw_run line = {down, at, down ? conv->out_height : conv->out_width, 0, 0, count};
     if (down) {
-        ta_s8_dw_inner(conv->height, line.outputs, (conv->kernel_height - 1) * conv->dilation_y, conv->top,
-                       conv->stride_y, &line.begin, &line.stop);
+        ta_s8_inner_outputs(conv->height, line.outputs, (conv->kernel_height - 1) * conv->dilation_y, conv->top,
+                            conv->stride_y, &line.begin, &line.stop);
     } else {
-        ta_s8_dw_inner(conv->width, line.outputs, (conv->kernel_width - 1) * conv->dilation_x, conv->left,
-                       conv->stride_x, &line.begin, &line.stop);
+        ta_s8_inner_outputs(conv->width, line.outputs, (conv->kernel_width - 1) * conv->dilation_x, conv->left,
+                            conv->stride_x, &line.begin, &line.stop);
     }
     return line;
 }
@@ -229,6 +218,8 @@ static inline void ta_s8_dw_run_sums(ta_s8_taps *taps, const ta_s8_dw_run *line,
     }
 }
 
+#include "kernels/s8_depthwise_fused.h"
+
 /* The results of a line: `count` outputs from output `n` on; the first pixel of the image has the number `first` in the
  * output. */
 TA_PART void ta_s8_dw_line_of(ta_s8_taps *taps, const ta_s8_end *end, const int8_t *image, int down, int32_t at,
@@ -239,6 +230,13 @@ TA_PART void ta_s8_dw_line_of(ta_s8_taps *taps, const ta_s8_end *end, const int8
     const int32_t outputs = line.outputs, next = down ? conv->out_width : 1;
     int32_t sums[TA_DW_PIXELS * TA_DW_GROUP] TA_VECTORS;
     first += (int64_t)at * (down ? 1 : conv->out_width);
+#ifdef TA_KERNELS_NEON
+    if (ta_s8_dw_is_fused(taps, end, count)) {
+        ta_s8_dw_line_right_neon(taps, end, &line, image, n, out + first * conv->apart + n,
+                                 (int64_t)conv->apart * next);
+        return;
+    }
+#endif
     for (int32_t from = 0, some; from < outputs; from += some) {
         some = outputs - from < TA_DW_PIXELS ? outputs - from : TA_DW_PIXELS;
         ta_s8_dw_run_sums(taps, &line, image, from, some, sums);

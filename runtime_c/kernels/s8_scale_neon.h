@@ -133,6 +133,59 @@ TA_NEON_PART int8x16_t ta_s8_bytes_neon(int how, int both, const ta_s8_sixteen *
     return veorq_s8(vmaxq_s8(vminq_s8(bytes, all->high), all->low), all->flip);
 }
 
+/* Where sums go: 16 numbers for each row, or where there is a scale 16 bytes or 8, `apart` bytes apart. */
+typedef struct {
+    int32_t *sums;
+    int8_t *out;
+    int64_t apart;
+    const ta_s8_sixteen *scale;
+} ta_s8_sink;
+
+enum { TA_SCALE_NOT = -1 }; /* sums are stored */
+
+/* The scale, once sums are there. Compilers that knew it before would keep it in registers that sums need. */
+TA_NEON_PART ta_s8_sixteen ta_s8_scale_behind(const ta_s8_sink *sink)
+{
+    const ta_s8_sixteen *scale = sink->scale;
+    __asm__("" : "+r"(scale));
+    return *scale;
+}
+
+/* The sums of row `r`; with `both` 0 those of `a` and `b`. */
+TA_NEON_PART void ta_s8_store_neon(int both, const ta_s8_sink *sink, int32_t r, int32x4_t a, int32x4_t b, int32x4_t c,
+                                   int32x4_t d)
+{
+    int32_t *const sums = sink->sums + 16 * r;
+    vst1q_s32(sums, a);
+    vst1q_s32(sums + 4, b);
+    if (both) {
+        vst1q_s32(sums + 8, c);
+        vst1q_s32(sums + 12, d);
+    }
+}
+
+/* The same, scaled. */
+TA_NEON_PART void ta_s8_put_neon(int how, int both, const ta_s8_sink *sink, const ta_s8_sixteen *scale, int32_t r,
+                                 int32x4_t a, int32x4_t b, int32x4_t c, int32x4_t d)
+{
+    const int8x16_t bytes = ta_s8_bytes_neon(how, both, scale, a, b, c, d);
+    if (both) {
+        vst1q_s8(sink->out + r * sink->apart, bytes);
+    } else {
+        vst1_s8(sink->out + r * sink->apart, vget_low_s8(bytes));
+    }
+}
+
+/* Leaves `rows` rows behind. */
+TA_NEON_PART void ta_s8_sink_behind(int how, ta_s8_sink *sink, int32_t rows)
+{
+    if (how == TA_SCALE_NOT) {
+        sink->sums += 16 * rows;
+    } else {
+        sink->out += rows * sink->apart;
+    }
+}
+
 /* 16 outputs of every row, or with `both` 0 8 outputs. */
 TA_NEON_PART void ta_s8_scale_as_neon(int how, int both, const ta_s8_scale *scale, const ta_s8_rows *all)
 {

@@ -142,13 +142,11 @@ typedef struct {
 
 static inline ta_s8_interior ta_s8_interior_of(const ta_s8_conv2d *conv)
 {
-    const int32_t below = conv->height - (conv->kernel_height - 1) * conv->dilation_y + conv->top - 1;
-    const int32_t right = conv->width - conv->kernel_width + conv->left;
-    ta_s8_interior inside = {0, 0, 0, 0};
-    inside.top = conv->top > 0 ? (conv->top + conv->stride_y - 1) / conv->stride_y : 0;
-    inside.below = below < 0 ? 0 : below / conv->stride_y + 1;
-    inside.begin = conv->left > 0 ? (conv->left + conv->stride_x - 1) / conv->stride_x : 0;
-    inside.end = right < 0 ? 0 : right / conv->stride_x + 1;
+    ta_s8_interior inside;
+    ta_s8_inner_outputs(conv->height, conv->out_height, (conv->kernel_height - 1) * conv->dilation_y, conv->top,
+                        conv->stride_y, &inside.top, &inside.below);
+    ta_s8_inner_outputs(conv->width, conv->out_width, conv->kernel_width - 1, conv->left, conv->stride_x,
+                        &inside.begin, &inside.end);
     return inside;
 }
 
