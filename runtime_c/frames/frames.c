@@ -421,32 +421,59 @@ static int goes_on(const ta_step *first, uint32_t count)
  * goes on? */
 static uint32_t calls_from_here(ta_frames *f, const ta_step *first)
 {
-    const uint32_t stage = stage_of(f, &f->at);
-    ta_round_place place = f->at;
+    const ta_pipeline *p = f->pipeline;
+    const uint8_t *stages = &p->stages[f->at.kind * p->round_steps + f->at.step];
+    const uint32_t most = p->round_steps - f->at.step;
     uint32_t count = 0;
     if (is_skipped(f, &f->at))
         return 0;
-    while (place.step < f->pipeline->round_steps && stage_of(f, &place) == stage && goes_on(first, count)) {
-        place.step++;
+    while (count < most && stages[count] == stages[0] && goes_on(first, count))
         count++;
-    }
     return count;
 }
 
-/* Hand several calls over to a core at once, and go on to the last of them. 0 where it takes them one by one. */
-static int issue_calls(ta_frames *f, const ta_step *step)
+/* Call so many functions of the host, one after the other, and go on to the last of them, or to the one that fails: then
+ * its frame ends.
+ */
+static int call_all(ta_frames *f, const ta_dispatch *calls, uint32_t count)
 {
     const ta_port *port = f->runtime->port;
-    const uint32_t timeline = step->event.timeline;
-    if (port->dispatch_all == NULL || step->kind != (uint32_t)TA_STEP_DISPATCH || !is_core(f, timeline))
-        return 0;
-    const uint32_t count = calls_from_here(f, step);
-    if (count < 2u || port->dispatch_all(port, &f->pipeline->bundle->dispatches[step->index], count) != TA_OK)
+    const ta_dispatch *const last = &calls[count - 1u];
+    ta_status status = port->dispatch(port, calls);
+    while (status == TA_OK && calls != last) {
+        calls++;
+        f->at.step++;
+        status = port->dispatch(port, calls);
+    }
+    if (status != TA_OK)
+        fail_frame(f, &f->at, status == TA_ERROR_BUSY ? TA_ERROR_DEVICE : status);
+    return 1;
+}
+
+/* Hand so many calls over to a core at once, and go on to the last of them. 0 where it takes them one by one. */
+static int hand_over(ta_frames *f, uint32_t timeline, const ta_dispatch *calls, uint32_t count)
+{
+    const ta_port *port = f->runtime->port;
+    if (port->dispatch_all == NULL || port->dispatch_all(port, calls, count) != TA_OK)
         return 0;
     f->lanes[timeline].submitted += count;
     pass(f, timeline, count - 1u);
     f->at.step += count - 1u;
     return 1;
+}
+
+/* Issue several calls at once, of the host or of another core, and go on to the last of them. 0 where there is one. */
+static int issue_calls(ta_frames *f, const ta_step *step)
+{
+    const uint32_t timeline = step->event.timeline;
+    const int is_own = timeline == TA_TIMELINE_NONE;
+    if (step->kind != (uint32_t)TA_STEP_DISPATCH || !(is_own || is_core(f, timeline)))
+        return 0;
+    const ta_dispatch *calls = &f->pipeline->bundle->dispatches[step->index];
+    const uint32_t count = calls_from_here(f, step);
+    if (count < 2u)
+        return 0;
+    return is_own ? call_all(f, calls, count) : hand_over(f, timeline, calls, count);
 }
 
 /* Go on to the end of a step, or of several. TA_ERROR_BUSY: not yet. TA_ERROR_TIMEOUT: it never will. */

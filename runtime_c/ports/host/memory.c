@@ -176,8 +176,10 @@ ta_status ta_host_pointers(const ta_dispatch *dispatch, void **pointers)
 {
     if (!ta_host_reaches(dispatch))
         return TA_ERROR_ARGUMENT;
-    for (uint32_t i = 0; i < dispatch->ref_count; i++)
-        pointers[i] = ta_host_byte(dispatch->refs[i]);
+    for (uint32_t i = 0; i < dispatch->ref_count; i++) {
+        const ta_ref where = dispatch->refs[i];
+        pointers[i] = ta_host.all_visible ? ta_pointer(ta_host.bundle, where) : ta_host_byte(where);
+    }
     return TA_OK;
 }
 

@@ -88,8 +88,12 @@ static ta_status open_locked(const ta_soc *soc, const ta_bundle *bundle)
     ta_host.soc = soc;
     ta_host.bundle = bundle;
     (void)memset(ta_host.instances, 0, sizeof ta_host.instances);
-    for (uint32_t i = 0; i < soc->instance_count; i++)
+    ta_host.all_visible = 0;
+    for (uint32_t i = 0; i < soc->instance_count; i++) {
         ta_host.instances[i].reaches_all = (uint32_t)ta_host_reaches_all(i);
+        if (soc->instances[i].is_host)
+            ta_host.all_visible = ta_host.instances[i].reaches_all;
+    }
     ta_host_poison();
     for (uint32_t i = 0; i < soc->timeline_count; i++)
         reset_lane(i);

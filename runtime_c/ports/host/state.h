@@ -91,6 +91,7 @@ typedef struct ta_host_state {
     const ta_simulation *simulation; /* NULL: not set; the port does not open */
     const ta_soc *soc; /* NULL: not open */
     const ta_bundle *bundle;
+    uint32_t all_visible; /* the host sees the memories of all arenas */
     uint32_t jitter;
     uint32_t lazy;
     uint32_t first_value;
