@@ -139,31 +139,62 @@ static inline int32_t ta_s8_lined_rows(const ta_s8_conv2d *conv, int32_t some)
     return (some - 1) * conv->stride_y + (conv->kernel_height - 1) * conv->dilation_y + 1;
 }
 
-/* Whether lines fit into a panel, windows are runs that the tile takes, and rows have pixels enough for it. */
+/* Bytes for lines: half a panel where its other half has windows. */
+static inline int32_t ta_s8_lined_room(const ta_s8_conv2d *conv)
+{
+    const int32_t room = TA_S8_ROWS * TA_S8_PANEL;
+    return ta_s8_is_small(conv) ? room / 2 - 16 : room;
+}
+
+/* Whether lines fit, windows are small or runs that the tile takes, and rows have pixels enough for it. */
 static inline int ta_s8_is_lined(const ta_s8_conv2d *conv)
 {
     const int32_t run = conv->kernel_width * conv->channels;
-    return conv->dilation_x == 1 && conv->kernel_height > 1 && run % TA_S8_DEPTH == 0 && run >= 16 &&
-           conv->out_width >= 4 &&
-           (int64_t)ta_s8_lined_rows(conv, 1) * ta_s8_lined_columns(conv) * conv->channels <= TA_S8_ROWS * TA_S8_PANEL;
+    return conv->dilation_x == 1 && conv->kernel_height > 1 && conv->out_width >= 4 &&
+           (ta_s8_is_small(conv) || (run % TA_S8_DEPTH == 0 && run >= 16)) &&
+           (int64_t)ta_s8_lined_rows(conv, 1) * ta_s8_lined_columns(conv) * conv->channels <= ta_s8_lined_room(conv);
+}
+
+/* A row of the output, number `line->first`, from lines of `length` bytes: small windows are copied to `windows`. */
+static inline void ta_s8_fused_row(const ta_s8_conv2d *conv, const ta_s8_end *end, ta_s8_line *line, int32_t length,
+                                   const int8_t *w, const int32_t *bias, int8_t *out, int32_t begin, int32_t stop,
+                                   ta_s8_cell *windows, const uint8_t *at)
+{
+    if (!ta_s8_is_small(conv)) {
+        ta_s8_line_of(conv, end, line, w, bias, begin, stop, out);
+        return;
+    }
+    const int32_t size = ta_s8_small_size(conv), most = TA_S8_ROWS * TA_S8_PANEL / 2 / size;
+    ta_s8_line part = {windows, 0, size, {1, conv->depth, 0}, line->first};
+    for (int32_t done = 0; done < line->rows; done += part.rows, part.first += part.rows) {
+        part.rows = line->rows - done < most ? line->rows - done : most;
+        ta_s8_small_neon(conv, windows, line->cells + done * line->next, (int64_t)conv->dilation_y * length, part.rows,
+                         at);
+        ta_s8_line_of(conv, end, &part, w, bias, begin, stop, out);
+    }
 }
 
 /* All pixels, from lines in `cells`, which hold as many rows as fit. */
 static inline void ta_s8_fused_lines(const ta_s8_conv2d *conv, const ta_s8_end *end, const int8_t *x, const int8_t *w,
                                      const int32_t *bias, int8_t *out, int32_t begin, int32_t stop, ta_s8_cell *cells)
 {
-    const int32_t length = ta_s8_lined_columns(conv) * conv->channels, run = conv->kernel_width * conv->channels;
-    const int32_t room = TA_S8_ROWS * TA_S8_PANEL / length, most = (room - ta_s8_lined_rows(conv, 1)) / conv->stride_y + 1;
+    const int32_t columns = ta_s8_lined_columns(conv), length = columns * conv->channels;
+    const int32_t run = conv->kernel_width * conv->channels, room = ta_s8_lined_room(conv) / length;
+    const int32_t most = (room - ta_s8_lined_rows(conv, 1)) / conv->stride_y + 1;
+    uint8_t at[64];
     ta_s8_line line = {cells, conv->out_width, conv->stride_x * conv->channels,
                        {conv->kernel_height, run, conv->dilation_y * length - run}, 0};
+    if (ta_s8_is_small(conv)) {
+        ta_s8_small_of(conv, at);
+    }
     for (int32_t image = 0; image < conv->batch; ++image) {
         for (int32_t y = 0, some; y < conv->out_height; y += some) {
             some = conv->out_height - y < most ? conv->out_height - y : most;
-            ta_s8_rows_of(conv, cells, x, image, y * conv->stride_y - conv->top, ta_s8_lined_rows(conv, some),
-                          ta_s8_lined_columns(conv));
+            ta_s8_rows_of(conv, cells, x, image, y * conv->stride_y - conv->top, ta_s8_lined_rows(conv, some), columns);
             for (int32_t r = 0; r < some; ++r, line.first += conv->out_width) {
                 line.cells = cells + r * conv->stride_y * length;
-                ta_s8_line_of(conv, end, &line, w, bias, begin, stop, out);
+                ta_s8_fused_row(conv, end, &line, length, w, bias, out, begin, stop,
+                                cells + TA_S8_ROWS * TA_S8_PANEL / 2, at);
             }
         }
     }

@@ -135,6 +135,56 @@ TA_NEON_CALL void ta_s8_rows_of(const ta_s8_conv2d *conv, int8_t *panel, const i
     ta_s8_part_neon(conv, panel, x, number, &part);
 }
 
+/* Windows of at most 4 rows of fewer than 16 bytes, whose products are found in a table of these rows: number `at` of 64
+ * bytes. */
+static inline int ta_s8_is_small(const ta_s8_conv2d *conv)
+{
+    return conv->kernel_height <= 4 && conv->kernel_width * conv->channels < 16;
+}
+
+static inline void ta_s8_small_of(const ta_s8_conv2d *conv, uint8_t *at)
+{
+    const int32_t run = conv->kernel_width * conv->channels;
+    for (int32_t k = 0; k < 64; ++k) {
+        at[k] = (uint8_t)(k < conv->kernel_height * run ? k / run * 16 + k % run : 255);
+    }
+}
+
+/* Bytes from a small window to the next. */
+static inline int32_t ta_s8_small_size(const ta_s8_conv2d *conv)
+{
+    return conv->depth <= 32 ? 32 : 64;
+}
+
+/* `count` windows of lines, whose rows are `gap` bytes apart. */
+TA_NEON_PART void ta_s8_small_as_neon(int size, int8_t *to, const int8_t *from, int32_t step, int32_t rows, int64_t gap,
+                                      int32_t count, const uint8_t *at)
+{
+    const uint8x16_t a = vld1q_u8(at), b = vld1q_u8(at + 16), c = vld1q_u8(at + 32), d = vld1q_u8(at + 48);
+    const int64_t second = rows > 1 ? gap : 0, third = rows > 2 ? 2 * gap : 0, fourth = rows > 3 ? 3 * gap : 0;
+    for (; count > 0; --count, from += step, to += size) {
+        const int8x16x4_t window = {
+            {vld1q_s8(from), vld1q_s8(from + second), vld1q_s8(from + third), vld1q_s8(from + fourth)}};
+        vst1q_s8(to, vqtbl4q_s8(window, a));
+        vst1q_s8(to + 16, vqtbl4q_s8(window, b));
+        if (size == 64) {
+            vst1q_s8(to + 32, vqtbl4q_s8(window, c));
+            vst1q_s8(to + 48, vqtbl4q_s8(window, d));
+        }
+    }
+}
+
+TA_NEON_CALL void ta_s8_small_neon(const ta_s8_conv2d *conv, int8_t *to, const int8_t *from, int64_t gap, int32_t count,
+                                   const uint8_t *at)
+{
+    const int32_t step = conv->stride_x * conv->channels, rows = conv->kernel_height;
+    if (ta_s8_small_size(conv) == 32) {
+        ta_s8_small_as_neon(32, to, from, step, rows, gap, count, at);
+    } else {
+        ta_s8_small_as_neon(64, to, from, step, rows, gap, count, at);
+    }
+}
+
 /* Where windows are inside the image: rows `top` to `below` of the output, and columns `begin` to `end`. */
 typedef struct {
     int32_t top, below, begin, end;

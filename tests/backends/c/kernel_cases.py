@@ -95,9 +95,10 @@ CHOSEN = (
     Shape(image=(2, 2), channels=(7, 3), kernel=(5, 5), padding=(2, 2, 2, 2)),
     Shape(image=(2, 37), channels=(5, 24), kernel=(3, 3), padding=(1, 1, 1, 1)),
     Shape(image=(24, 20), channels=(32, 20), kernel=(3, 3), padding=(1, 1, 1, 1)),
+    Shape(image=(7, 150), channels=(3, 9), kernel=(4, 4), padding=(1, 2, 1, 2)),
 )
 """What models have: whole tiles, first layers, windows of several chunks, much padding, long rows, and more
-rows than a panel holds.
+rows than a panel holds, or more windows of few bytes.
 """
 
 NARROW = (
