@@ -135,11 +135,8 @@ class Columns:
         size = at.image[1] * at.channels
         x, *routes, room = pointers
         if self.apart == 1:
-            begin = at.before[1] * at.channels
             with to.loop(ceil_div(size, BYTES), zero) as block:
-                place = tirx.min(block * BYTES, max(size - BYTES, 0))
-                values = [self._row(to, x, (image, y), place) for y in ys]
-                self._shuffle(to, room, values, (0, begin + place))
+                self.write_block(to, (x, room), of, tirx.min(block * BYTES, max(size - BYTES, 0)))
             return
         lines = to.view(room, 1)
         for number, y in enumerate(ys):
@@ -157,6 +154,15 @@ class Columns:
                     for n in range(self.read)
                 ]
                 self._shuffle(to, room, values, (number, column * at.channels))
+
+    def write_block(
+        self, to: Writer, pointers: tuple[Pointer, Pointer], of: tuple[Any, Any], place: Any
+    ) -> None:
+        """Stores the columns of words of 128 places of rows, where columns are together."""
+        (x, room), (image, row), at = pointers, of, self.windows
+        ys = [at.axes[0].at(row, tap) for tap in range(self.read)]
+        values = [self._row(to, x, (image, y), place) for y in ys]
+        self._shuffle(to, room, values, (0, at.before[1] * at.channels + place))
 
     def _row(self, to: Writer, x: Pointer, of: tuple[Any, Any], place: Any) -> Any:
         """128 bytes of a row of the image, the zero point outside of it."""

@@ -19,6 +19,7 @@ from target_arch.backends.cores.hvx.columns import Columns
 from target_arch.backends.cores.hvx.copies import Place, copy, fill
 from target_arch.backends.cores.hvx.instructions import GROUP, intrinsic, kept
 from target_arch.backends.cores.hvx.requantizer import Requantizer, of_lanes
+from target_arch.backends.cores.hvx.units import Units
 from target_arch.backends.cores.hvx.windows import ImageWindows
 from target_arch.backends.cores.hvx.writer import (
     BYTE,
@@ -52,6 +53,12 @@ class Depthwise:
     def columns(self) -> Columns:
         return Columns(windows=self.windows, pad=self.requantizer.pad)
 
+    @cached_property
+    def units(self) -> Units:
+        return Units(
+            windows=self.windows, requantizer=self.requantizer, columns=self.columns, lanes=self.lanes
+        )
+
     @property
     def chunks(self) -> int:
         """Vectors of the channels of a pixel."""
@@ -83,7 +90,7 @@ class Depthwise:
     @property
     def room(self) -> int:
         """Bytes of scratch: columns of words, rows with their padding, and rows of outputs."""
-        return self._result(self.columns.rows)
+        return self.columns.room if self.units.fit else self._result(self.columns.rows)
 
     def weights(self, values: Any) -> Any:
         """Weights [elements, channels] as they are packed."""
@@ -141,6 +148,12 @@ class Depthwise:
         """
         at, columns = self.windows, self.columns
         x, _, scales, *routes, out, room = pointers
+        if self.units.fit:
+            fill(to, Place(pointer=room, offset=0, multiple=BYTES), columns.pad, self.room)
+            with to.loop(at.batch) as image, to.loop(ceil_div(at.out[0], columns.rows)) as some:
+                row = tirx.min(some * columns.rows, at.out[0] - columns.rows)
+                self.units.write(to, pointers, (image, row))
+            return
         zero, held = self._zero(to, scales), self._held(to, pointers)
         fill(to, Place(pointer=room, offset=0, multiple=BYTES), columns.pad, self.room)
         with to.loop(at.batch) as image, to.loop(ceil_div(at.out[0], columns.rows)) as some:

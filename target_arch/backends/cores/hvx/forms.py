@@ -17,6 +17,7 @@ from target_arch.backends.cores.hvx.depthwise import Depthwise
 from target_arch.backends.cores.hvx.pixels import PixelProducts, few
 from target_arch.backends.cores.hvx.products import Products
 from target_arch.backends.cores.hvx.requantizer import Requantizer, requantizer
+from target_arch.backends.cores.hvx.rows import RowProducts, fills
 from target_arch.backends.cores.hvx.sums import OPERANDS, TensorSum, sum_of
 from target_arch.backends.cores.hvx.windows import ImageWindows, image_windows, rows_of
 from target_arch.backends.cores.hvx.writer import BYTE, BYTES, WORD, Pointer, Writer
@@ -35,7 +36,8 @@ _SCALED = 2
 """Constants of every layer: weights and scales."""
 _LARGEST_SUM = (1 << 31) - 1
 _LARGEST_PRODUCT = 3 << 14
-"""Of a weight and a value from 0 to 255, with 128 times the weight, which the bias then lacks."""
+"""Of two bytes of which one is taken as from 0 to 255, with 128 times the other, which is taken from it."""
+Weighted = Products | PixelProducts | RowProducts
 
 
 @frozen(kw_only=True, eq=False)
@@ -44,7 +46,7 @@ class HvxForm:
     there are any; `sizes` are the bytes of inputs and output.
     """
 
-    form: Products | PixelProducts | Depthwise | TensorSum | ImageAverage
+    form: Products | PixelProducts | RowProducts | Depthwise | TensorSum | ImageAverage
     kind: str
     sizes: tuple[int, ...]
     constants: tuple[Tensor, ...] = ()
@@ -131,7 +133,7 @@ def _weighted(operator: Operator, model: Model) -> HvxForm | None:
     return HvxForm(form=form, kind=operator.kind, sizes=(x.bytes, out.bytes), constants=constants)
 
 
-def _conv2d(operator: Operator, model: Model, scale: Requantizer) -> Products | PixelProducts | None:
+def _conv2d(operator: Operator, model: Model, scale: Requantizer) -> Weighted | None:
     o, *_, channels = model.tensors[operator.constants[0]].shape
     windows = image_windows(operator, model)
     if windows.channels != channels:
@@ -141,13 +143,15 @@ def _conv2d(operator: Operator, model: Model, scale: Requantizer) -> Products | 
     return _products(windows, o, scale)
 
 
-def _dense(operator: Operator, model: Model, scale: Requantizer) -> Products | PixelProducts:
+def _dense(operator: Operator, model: Model, scale: Requantizer) -> Weighted:
     outputs, inputs = model.tensors[operator.constants[0]].shape
     count = prod(model.tensors[operator.inputs[0]].shape) // inputs
     return _products(rows_of(count, inputs), outputs, scale)
 
 
-def _products(windows: ImageWindows, outputs: int, scale: Requantizer) -> Products | PixelProducts:
+def _products(windows: ImageWindows, outputs: int, scale: Requantizer) -> Weighted:
+    if fills(windows, outputs):
+        return RowProducts(windows=windows, outputs=outputs, requantizer=scale)
     form = PixelProducts if few(windows, outputs) else Products
     return form(windows=windows, outputs=outputs, requantizer=scale)
 

@@ -10,7 +10,9 @@ import pytest
 from attrs import evolve
 
 from target_arch.backends.cores.hvx.averages import division
+from target_arch.backends.cores.hvx.depthwise import Depthwise
 from target_arch.backends.cores.hvx.forms import HvxForm, hvx_form
+from target_arch.backends.cores.hvx.rows import RowProducts
 from target_arch.plan.kernels import CFunction
 from target_arch.plan.model import Model, Tensor
 from target_arch.relax.lower.objects import LlvmTarget
@@ -137,6 +139,26 @@ def layer(rng: Any) -> Model:
     )
 
 
+def weighted(
+    rng: Any, kind: str, x: tuple[int, ...], w: tuple[int, ...], y: tuple[int, ...], **about: Any
+) -> Model:
+    """A layer with random weights, at both ends too, scales, zero points and activation."""
+    scales = [float(each) for each in 10 ** rng.uniform(-3, -1.6, y[-1])]
+    weights = Tensor(name="w", shape=w, dtype="int8", quantization=quantized("w", w, scales, 0).quantization)
+    return one_operator(
+        kind,
+        "tflite",
+        [quantized("x", x, 0.05, int(rng.integers(-128, 128)))],
+        quantized("y", y, float(10 ** rng.uniform(-2, 0)), int(rng.integers(-128, 128))),
+        (
+            constant(weights, rng.choice([-128, -77, -1, 0, 3, 127], w)),
+            constant(Tensor(name="b", shape=y[-1:], dtype="int32"), rng.integers(-5000, 5000, y[-1])),
+        ),
+        activation=str(rng.choice(["none", "relu", "relu6"])),
+        **about,
+    )
+
+
 def pair(rng: Any, kind: str, size: int) -> Model:
     """A random sum or difference of two tensors with so many elements."""
     x, y, out = (float(each) for each in 10 ** rng.uniform(-2, -1, 3))
@@ -192,6 +214,46 @@ def test_random_layers(needs_tool: Callable[[str], str], tmp_path: Path) -> None
         assert native(tmp_path, vectors, calls[1]) == found[: len(found) // 2], (number, "as C")
         compared += 1
     assert compared > LAYERS // 2
+
+
+ROWS = ((35, 64, 64), (40, 8, 128))
+"""Pixels, channels and outputs."""
+SHORT = (
+    ((1, 5, 5, 64), (3, 3), (1, 1, 1, 1)),
+    ((2, 4, 3, 128), (2, 1), (0, 0, 1, 0)),
+    ((1, 1, 4, 32), (1, 3), (0, 1, 0, 1)),
+)
+"""Images, kernels and padding of depthwise convolutions with short rows."""
+
+
+def _short(rng: Any, shape: tuple[int, ...], kernel: tuple[int, int], padding: tuple[int, ...]) -> Model:
+    batch, rows, columns, channels = shape
+    top, left, bottom, right = padding
+    out = (batch, rows + top + bottom - kernel[0] + 1, columns + left + right - kernel[1] + 1, channels)
+    about = {"strides": (1, 1), "dilation": (1, 1), "padding": padding}
+    return weighted(rng, "depthwise_conv2d", shape, (*kernel, channels), out, **about)
+
+
+@pytest.mark.slow
+def test_rows_of_whole_vectors(needs_tool: Callable[[str], str], tmp_path: Path) -> None:
+    """Layers whose loops are written out; inputs are at both ends, where sums are the greatest."""
+    for tool in ("gcc", "clang", "ld.lld", CORE.emulator):
+        needs_tool(tool)
+    rng = np.random.default_rng(17)
+    models = [weighted(rng, "dense", (p, c), (o, c), (p, o)) for p, c, o in ROWS]
+    models += [_short(rng, *each) for each in SHORT]
+    for number, model in enumerate(models):
+        form = hvx_form(model.operators[0], model)
+        assert form is not None
+        assert isinstance(form.form, RowProducts) or (
+            isinstance(form.form, Depthwise) and form.form.units.fit
+        ), number
+        vectors = form.function(HVX)
+        x = rng.choice(np.array([-128, 1, 127], np.int8), form.sizes[0]).tobytes()
+        calls, objects = calls_of(model, form, vectors, x)
+        found = program(tmp_path, calls, objects)
+        assert found[: len(found) // 2] == found[len(found) // 2 :], number
+        assert native(tmp_path, vectors, calls[1]) == found[: len(found) // 2], (number, "as C")
 
 
 @pytest.mark.slow
