@@ -5,29 +5,29 @@
 
 #include "core/internal.h"
 
-static int enter(ta_frames *f)
+/* What is at the door of the calls: somebody is inside; else what a call would be refused for, so that it need not come
+ * in. Coming in has to wait until all that was written before is seen by other cores.
+ */
+#define INSIDE 1u
+#define FULL 2u      /* a frame waits to be started */
+#define NONE_OVER 4u /* frames are in flight, and none of them is over */
+
+static uint32_t look_at(const uint32_t *place)
 {
-    if (f == NULL || f->pipeline == NULL)
-        return 0;
 #ifdef __GCC_HAVE_SYNC_COMPARE_AND_SWAP_4
-    uint32_t nobody = 0;
-    return __atomic_compare_exchange_n(&f->entered, &nobody, 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+    return __atomic_load_n(place, __ATOMIC_ACQUIRE);
 #else
-    if (f->entered)
-        return 0;
-    f->entered = 1;
-    return 1;
+    return *place;
 #endif
 }
 
-static ta_status leave(ta_frames *f, ta_status status)
+static void put(uint32_t *place, uint32_t value)
 {
 #ifdef __GCC_HAVE_SYNC_COMPARE_AND_SWAP_4
-    __atomic_store_n(&f->entered, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(place, value, __ATOMIC_RELEASE);
 #else
-    f->entered = 0;
+    *place = value;
 #endif
-    return status;
 }
 
 static void copy_bytes(uint8_t *target, const uint8_t *source, uint32_t count)
@@ -530,6 +530,36 @@ static int is_over(ta_frames *f)
     return count > f->waiting && slot_of(f, f->turns[f->returned % TA_MOST_FRAMES])->over != 0u;
 }
 
+/* Come in, unless somebody is inside, or this is at the door. */
+static ta_status enter(ta_frames *f, uint32_t busy)
+{
+    if (f == NULL || f->pipeline == NULL)
+        return TA_ERROR_STATE;
+    uint32_t found = look_at(&f->door);
+    if ((found & INSIDE) != 0u)
+        return TA_ERROR_STATE;
+    if ((found & busy) != 0u)
+        return TA_ERROR_BUSY;
+#ifdef __GCC_HAVE_SYNC_COMPARE_AND_SWAP_4
+    if (!__atomic_compare_exchange_n(&f->door, &found, INSIDE, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        return TA_ERROR_STATE;
+#else
+    f->door = INSIDE;
+#endif
+    return TA_OK;
+}
+
+static ta_status leave(ta_frames *f, ta_status status)
+{
+    uint32_t door = 0;
+    if (f->waiting && !f->lost && !f->broken)
+        door |= FULL;
+    if (f->pipeline != NULL && f->submitted != f->returned && !is_over(f))
+        door |= NONE_OVER;
+    put(&f->door, door);
+    return status;
+}
+
 /* Is the step in order, by itself and in its table? `in_table` counts the steps of its timeline so far. */
 static int suits(const ta_pipeline *p, const ta_runtime *rt, uint32_t index, uint32_t *in_table)
 {
@@ -602,7 +632,7 @@ ta_status ta_frames_init(ta_frames *f, const ta_pipeline *pipeline, ta_runtime *
     if (!all_suit(f, pipeline, runtime))
         return TA_ERROR_ARGUMENT;
     f->runtime = runtime;
-    f->entered = f->lost = f->broken = f->waiting = f->refused = f->sum = 0;
+    f->door = f->lost = f->broken = f->waiting = f->refused = f->sum = 0;
     f->submitted = f->returned = f->begun = f->flying = 0;
     f->at = f->stuck = start;
     f->inputs = runtime->bundle->input_count;
@@ -691,9 +721,7 @@ static ta_status submit(ta_frames *f, const void *const *inputs, uint32_t *numbe
         return TA_ERROR_ARGUMENT;
     if (f->lost || f->broken)
         return TA_ERROR_STATE;
-    f->refused = f->waiting;
-    if (f->waiting)
-        return TA_ERROR_BUSY;
+    put(&f->refused, 0);
     /* the frame goes into the buffers of the round that starts it: the next one */
     const uint32_t round = f->begun ? after(f->at.round, f->pipeline->rounds) : f->at.round;
     const int lends = f->pipeline->lending != NULL;
@@ -709,21 +737,25 @@ static ta_status submit(ta_frames *f, const void *const *inputs, uint32_t *numbe
 
 ta_status ta_frames_submit(ta_frames *f, const void *const *inputs, uint32_t *number)
 {
-    return enter(f) ? leave(f, submit(f, inputs, number)) : TA_ERROR_STATE;
+    const ta_status status = enter(f, FULL);
+    if (status == TA_ERROR_BUSY)
+        put(&f->refused, 1);
+    return status == TA_OK ? leave(f, submit(f, inputs, number)) : status;
 }
 
 ta_status ta_frames_poll(ta_frames *f)
 {
-    return enter(f) ? leave(f, go_on(f, 0)) : TA_ERROR_STATE;
+    const ta_status status = enter(f, 0);
+    return status == TA_OK ? leave(f, go_on(f, 0)) : status;
 }
 
 static ta_status wait_for(ta_frames *f)
 {
     if (f->submitted == f->returned)
         return TA_ERROR_STATE;
-    const uint32_t refused = f->refused;
+    const uint32_t refused = look_at(&f->refused);
     ta_status status = TA_OK;
-    f->refused = 0;
+    put(&f->refused, 0);
     while (status == TA_OK && !is_over(f) && !(refused && !f->waiting))
         status = go_on(f, f->runtime->timeout_us);
     return status;
@@ -731,7 +763,8 @@ static ta_status wait_for(ta_frames *f)
 
 ta_status ta_frames_wait(ta_frames *f)
 {
-    return enter(f) ? leave(f, wait_for(f)) : TA_ERROR_STATE;
+    const ta_status status = enter(f, 0);
+    return status == TA_OK ? leave(f, wait_for(f)) : status;
 }
 
 static ta_status result(ta_frames *f, void *const *outputs, ta_frame *frame)
@@ -756,7 +789,8 @@ static ta_status result(ta_frames *f, void *const *outputs, ta_frame *frame)
 
 ta_status ta_frames_result(ta_frames *f, void *const *outputs, ta_frame *frame)
 {
-    return enter(f) ? leave(f, result(f, outputs, frame)) : TA_ERROR_STATE;
+    const ta_status status = enter(f, frame == NULL ? NONE_OVER : 0u); /* else it wants to know which frame is next */
+    return status == TA_OK ? leave(f, result(f, outputs, frame)) : status;
 }
 
 static ta_status recover(ta_frames *f)
@@ -769,14 +803,15 @@ static ta_status recover(ta_frames *f)
 
 ta_status ta_frames_recover(ta_frames *f)
 {
-    return enter(f) ? leave(f, recover(f)) : TA_ERROR_STATE;
+    const ta_status status = enter(f, 0);
+    return status == TA_OK ? leave(f, recover(f)) : status;
 }
 
 ta_status ta_frames_stop(ta_frames *f)
 {
     if (f == NULL || f->pipeline == NULL)
         return TA_OK;
-    if (!enter(f))
+    if (enter(f, 0) != TA_OK)
         return TA_ERROR_STATE;
     if (f->active)
         end_all(f, f->runtime->timeout_us);

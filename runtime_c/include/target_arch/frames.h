@@ -85,7 +85,7 @@ typedef struct ta_frames {
     const ta_pipeline *pipeline;
     const ta_bundle *run; /* the runtime's, while no frame is in flight */
     ta_runtime *runtime;
-    uint32_t entered;
+    uint32_t door; /* whether a call is at work, else which ones would be refused */
     uint32_t active;    /* frames are in flight, and the runtime is claimed for them */
     uint32_t broken;    /* something in flight was cancelled */
     uint32_t begun;     /* the current round was begun */
