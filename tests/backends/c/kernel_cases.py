@@ -94,11 +94,15 @@ CHOSEN = (
     Shape(image=(10, 4), channels=(1, 64), kernel=(10, 4), padding=(4, 1, 5, 1), strides=(2, 2)),
     Shape(image=(2, 2), channels=(7, 3), kernel=(5, 5), padding=(2, 2, 2, 2)),
     Shape(image=(2, 37), channels=(5, 24), kernel=(3, 3), padding=(1, 1, 1, 1)),
+)
+"""What models have: whole tiles, first layers, windows of several chunks, much padding, long rows."""
+
+LARGE = (
     Shape(image=(24, 20), channels=(32, 20), kernel=(3, 3), padding=(1, 1, 1, 1)),
     Shape(image=(7, 150), channels=(3, 9), kernel=(4, 4), padding=(1, 2, 1, 2)),
 )
-"""What models have: whole tiles, first layers, windows of several chunks, much padding, long rows, and more
-rows than a panel holds, or more windows of few bytes.
+"""More rows than a panel holds, and more windows of few bytes: too much for the memory of a microcontroller,
+beside the others.
 """
 
 NARROW = (

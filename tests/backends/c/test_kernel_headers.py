@@ -15,6 +15,7 @@ from tests.backends.c.hybrid_cases import hybrid_conv2d_cases, hybrid_dense_case
 from tests.backends.c.integer_cases import integer_cases
 from tests.backends.c.kernel_cases import (
     CHOSEN,
+    LARGE,
     LONG,
     NARROW,
     Shape,
@@ -73,7 +74,7 @@ def in_lines() -> list[Case]:
 
 
 def _shapes(rng: np.random.Generator) -> list[Shape]:
-    return [*CHOSEN, TURNS, HALVES, DEEPEST, *(random_shape(rng) for _ in range(16))]
+    return [*CHOSEN, *LARGE, TURNS, HALVES, DEEPEST, *(random_shape(rng) for _ in range(16))]
 
 
 def _products(rng: np.random.Generator, shapes: list[Shape], layout: WeightLayout) -> list[Case]:

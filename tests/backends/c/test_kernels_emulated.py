@@ -16,6 +16,7 @@ from tests.backends.c.hybrid_cases import hybrid_conv2d_cases, hybrid_dense_case
 from tests.backends.c.integer_cases import integer_cases
 from tests.backends.c.kernel_cases import (
     CHOSEN,
+    LARGE,
     NARROW,
     conv2d_cases,
     dense_cases,
@@ -79,7 +80,7 @@ LIBRARIES = {"qemu-aarch64": "aarch64-linux-gnu-gcc", "qemu-riscv64": "riscv64-l
 def cases_of(form: Form) -> list[Case]:
     rng = np.random.default_rng(11)
     layout = layout_of(form.isa)
-    shapes = [*CHOSEN, *(random_shape(rng) for _ in range(4))]
+    shapes = [*CHOSEN, *LARGE, *(random_shape(rng) for _ in range(4))]
     products = [*conv2d_cases(rng, shapes, layout), *dense_cases(rng, layout)]
     if form.tiles:
         return products
