@@ -18,7 +18,7 @@ from target_arch.backends.cores.hvx.behaviour import behaviour, seen, summed_ove
 from target_arch.backends.cores.hvx.columns import Columns
 from target_arch.backends.cores.hvx.copies import Place, copy, fill
 from target_arch.backends.cores.hvx.instructions import GROUP, intrinsic, kept
-from target_arch.backends.cores.hvx.requantizer import Requantizer, of_lanes
+from target_arch.backends.cores.hvx.requantizer import Requantizer, of_lanes, unknown_zero
 from target_arch.backends.cores.hvx.units import Units
 from target_arch.backends.cores.hvx.windows import ImageWindows
 from target_arch.backends.cores.hvx.writer import (
@@ -29,7 +29,6 @@ from target_arch.backends.cores.hvx.writer import (
     WORDS,
     Pointer,
     Writer,
-    element,
     store_vector,
     vector,
 )
@@ -154,7 +153,7 @@ class Depthwise:
                 row = tirx.min(some * columns.rows, at.out[0] - columns.rows)
                 self.units.write(to, pointers, (image, row))
             return
-        zero, held = self._zero(to, scales), self._held(to, pointers)
+        zero, held = unknown_zero(to.view(scales, 4), 2 * self.lanes), self._held(to, pointers)
         fill(to, Place(pointer=room, offset=0, multiple=BYTES), columns.pad, self.room)
         with to.loop(at.batch) as image, to.loop(ceil_div(at.out[0], columns.rows)) as some:
             row = tirx.min(some * columns.rows, at.out[0] - columns.rows)
@@ -176,11 +175,6 @@ class Depthwise:
                 target = Place(pointer=out, offset=place, multiple=1)
                 source = Place(pointer=room, offset=self._result(number), multiple=BYTES)
                 copy(to, target, source, self._run)
-
-    def _zero(self, to: Writer, scales: Pointer) -> Any:
-        """A shift without its lower bits, which is 0."""
-        shift = element(to.view(scales, 4), 2 * self.lanes)
-        return tirx.max(shift, 0) >> tirx.const(6, WORD)
 
     def _held(self, to: Writer, pointers: tuple[Pointer, ...]) -> list[list[Any]]:
         """Weights that stay in registers, by word and by quarter of the lanes; none where there are more."""

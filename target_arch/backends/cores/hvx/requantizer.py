@@ -13,7 +13,7 @@ from attrs import frozen
 from tvm import tirx
 
 from target_arch.backends.cores.hvx.instructions import everywhere, intrinsic, kept, word_of
-from target_arch.backends.cores.hvx.writer import BYTES, WORD, WORDS, Writer, vector
+from target_arch.backends.cores.hvx.writer import BYTES, WORD, WORDS, Writer, element, vector
 from target_arch.plan.arithmetic import Addition, Requantization, Rounding
 from target_arch.relax.te.fixed_point import scaled, wide
 from target_arch.relax.te.scaling import clamped, right_shift
@@ -77,7 +77,7 @@ class Requantizer:
         """Four vectors of sums as one of outputs, int8x128, where those of a lane are adjacent. Of each of
         them the multiplier is a vector, the shift a scalar.
         """
-        pairs = zip(self._highs(to, sums, multipliers), shifts, strict=True)
+        pairs = zip(self.scaled(to, sums, multipliers), shifts, strict=True)
         if min(self.shifts) < 0:
             words = [self._shifted(high, tirx.Broadcast(shift, WORDS)) for high, shift in pairs]
         else:
@@ -89,7 +89,11 @@ class Requantizer:
         """Four vectors of sums as one of outputs, int8x128 in the order of the sums. Multipliers and shifts
         are vectors.
         """
-        pairs = zip(self._highs(to, sums, multipliers), shifts, strict=True)
+        return self.outputs(to, self.scaled(to, sums, multipliers), shifts)
+
+    def outputs(self, to: Writer, highs: Sequence[Any], shifts: Any) -> Any:
+        """Outputs of sums that are `scaled`, as those of `by_lanes`."""
+        pairs = zip(highs, shifts, strict=True)
         if min(self.shifts) < 0:
             one, two, three, four = (self._shifted(high, shift) for high, shift in pairs)
         else:
@@ -99,7 +103,8 @@ class Requantizer:
         ordered = intrinsic("vdealb4w", later, adjacent)
         return within(tirx.reinterpret("int8x128", ordered), _limits(self.about))
 
-    def _highs(self, to: Writer, sums: Sequence[Any], multipliers: Any) -> list[Any]:
+    def scaled(self, to: Writer, sums: Sequence[Any], multipliers: Any) -> list[Any]:
+        """Vectors of sums, each times its multiplier, before they are shifted."""
         rounding = self.about.rounding
         return [_high(to, *each, rounding) for each in zip(sums, multipliers, strict=True)]
 
@@ -189,3 +194,8 @@ def _limits(about: Requantization | Addition) -> tuple[int, int]:
 def of_lanes(scales: Any, row: int, lanes: int, first: Any) -> Any:
     """32 numbers of a row of the table of scales, which is so many lanes wide."""
     return vector(scales, row * lanes + first)
+
+
+def unknown_zero(scales: Any, shift: int) -> Any:
+    """A shift of the table without its lower bits: it is 0, but LLVM does not know."""
+    return tirx.max(element(scales, shift), 0) >> tirx.const(6, WORD)
