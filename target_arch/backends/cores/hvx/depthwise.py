@@ -145,36 +145,45 @@ class Depthwise:
         """Writes the code on vectors; pointers are x, weights, scales, routes where there are any, out and
         room.
         """
-        at, columns = self.windows, self.columns
-        x, _, scales, *routes, out, room = pointers
-        if self.units.fit:
-            fill(to, Place(pointer=room, offset=0, multiple=BYTES), columns.pad, self.room)
-            with to.loop(at.batch) as image, to.loop(ceil_div(at.out[0], columns.rows)) as some:
-                row = tirx.min(some * columns.rows, at.out[0] - columns.rows)
-                self.units.write(to, pointers, (image, row))
-            return
-        zero, held = unknown_zero(to.view(scales, 4), 2 * self.lanes), self._held(to, pointers)
+        at, columns, scales, room = self.windows, self.columns, pointers[2], pointers[-1]
+        zero = unknown_zero(to.view(scales, 4), 2 * self.lanes)
+        held = [] if self.units.fit else self._held(to, pointers)
         fill(to, Place(pointer=room, offset=0, multiple=BYTES), columns.pad, self.room)
         with to.loop(at.batch) as image, to.loop(ceil_div(at.out[0], columns.rows)) as some:
             row = tirx.min(some * columns.rows, at.out[0] - columns.rows)
-            columns.write(to, (x, *routes, room), (image, row), zero)
-            steps = ceil_div(at.out[1], columns.pixels)
-            with to.loop(self.chunks) as chunk, to.loop(steps, zero) as step:
-                column, lane = step * columns.pixels, chunk * BYTES
-                channel = tirx.min(lane, at.channels - BYTES) if self.chunks > 1 else 0
-                results = self._outputs(to, pointers, (column, lane, channel), (zero * step, held))
-                for number, result in enumerate(results):
-                    if self._collected:
-                        place = self._result(number) + column * at.channels + channel
-                        store_vector(to, to.view(room, 1), place, result)
-                    else:
-                        pixel = (image * at.out[0] + row) * at.out[1] + column
-                        self._store(to, pointers, pixel * at.channels + channel, result)
-            for number in range(columns.rows if self._collected else 0):
-                place = (image * at.out[0] + row + number) * self._run
-                target = Place(pointer=out, offset=place, multiple=1)
-                source = Place(pointer=room, offset=self._result(number), multiple=BYTES)
-                copy(to, target, source, self._run)
+            if self.units.fit:
+                self.units.write(to, pointers, (image, row))
+            else:
+                self._rows(to, pointers, (image, row), (zero, held))
+
+    def _rows(
+        self,
+        to: Writer,
+        pointers: tuple[Pointer, ...],
+        of: tuple[Any, Any],
+        about: tuple[Any, list[list[Any]]],
+    ) -> None:
+        """Writes the rows of outputs that read the same columns, from a row of an image on."""
+        (image, row), (zero, held), at, columns = of, about, self.windows, self.columns
+        x, _, _, *routes, out, room = pointers
+        columns.write(to, (x, *routes, room), (image, row), zero)
+        steps = ceil_div(at.out[1], columns.pixels)
+        with to.loop(self.chunks) as chunk, to.loop(steps, zero) as step:
+            column, lane = step * columns.pixels, chunk * BYTES
+            channel = tirx.min(lane, at.channels - BYTES) if self.chunks > 1 else 0
+            results = self._outputs(to, pointers, (column, lane, channel), (zero * step, held))
+            for number, result in enumerate(results):
+                if self._collected:
+                    place = self._result(number) + column * at.channels + channel
+                    store_vector(to, to.view(room, 1), place, result)
+                else:
+                    pixel = (image * at.out[0] + row) * at.out[1] + column
+                    self._store(to, pointers, pixel * at.channels + channel, result)
+        for number in range(columns.rows if self._collected else 0):
+            place = (image * at.out[0] + row + number) * self._run
+            target = Place(pointer=out, offset=place, multiple=1)
+            source = Place(pointer=room, offset=self._result(number), multiple=BYTES)
+            copy(to, target, source, self._run)
 
     def _held(self, to: Writer, pointers: tuple[Pointer, ...]) -> list[list[Any]]:
         """Weights that stay in registers, by word and by quarter of the lanes; none where there are more."""

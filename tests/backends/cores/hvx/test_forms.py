@@ -1,7 +1,7 @@
 """Random int8 layers on HVX under QEMU and their C, against the object code without HVX, bit for bit."""
 
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -117,33 +117,23 @@ def layer(rng: Any) -> Model:
         "depthwise_conv2d": ((1, height, width, channels), (kh, kw, outputs), (1, rows, columns, outputs)),
         "dense": ((rows * columns, channels), (outputs, channels), (rows * columns, outputs)),
     }
-    given, weights, out = shapes[kind]
-    scales = [float(each) for each in 10 ** rng.uniform(-3, -1.5, outputs)]
-    w = Tensor(
-        name="w", shape=weights, dtype="int8", quantization=quantized("w", weights, scales, 0).quantization
-    )
-    b = Tensor(name="b", shape=(outputs,), dtype="int32")
-    about: dict[str, Any] = {"activation": str(rng.choice(["none", "relu", "relu6"]))}
+    about: dict[str, Any] = {}
     if kind != "dense":
-        about |= {"strides": (sy, sx), "dilation": (dy, dx), "padding": (top, left, top, left)}
-    return one_operator(
-        kind,
-        "tflite",
-        [quantized("x", given, 0.05, int(rng.integers(-128, 128)))],
-        quantized("y", out, float(10 ** rng.uniform(-2, 0)), int(rng.integers(-128, 128))),
-        (
-            constant(w, rng.integers(-127, 128, weights)),
-            constant(b, rng.integers(-5000, 5000, outputs)),
-        ),
-        **about,
-    )
+        about = {"strides": (sy, sx), "dilation": (dy, dx), "padding": (top, left, top, left)}
+    return weighted(rng, kind, *shapes[kind], range(-127, 128), **about)
 
 
 def weighted(
-    rng: Any, kind: str, x: tuple[int, ...], w: tuple[int, ...], y: tuple[int, ...], **about: Any
+    rng: Any,
+    kind: str,
+    x: tuple[int, ...],
+    w: tuple[int, ...],
+    y: tuple[int, ...],
+    values: Sequence[int] = (-128, -77, -1, 0, 3, 127),
+    **about: Any,
 ) -> Model:
-    """A layer with random weights, at both ends too, scales, zero points and activation."""
-    scales = [float(each) for each in 10 ** rng.uniform(-3, -1.6, y[-1])]
+    """A layer with random weights of these values, scales, zero points and activation."""
+    scales = [float(each) for each in 10 ** rng.uniform(-3, -1.5, y[-1])]
     weights = Tensor(name="w", shape=w, dtype="int8", quantization=quantized("w", w, scales, 0).quantization)
     return one_operator(
         kind,
@@ -151,7 +141,7 @@ def weighted(
         [quantized("x", x, 0.05, int(rng.integers(-128, 128)))],
         quantized("y", y, float(10 ** rng.uniform(-2, 0)), int(rng.integers(-128, 128))),
         (
-            constant(weights, rng.choice([-128, -77, -1, 0, 3, 127], w)),
+            constant(weights, rng.choice(values, w)),
             constant(Tensor(name="b", shape=y[-1:], dtype="int32"), rng.integers(-5000, 5000, y[-1])),
         ),
         activation=str(rng.choice(["none", "relu", "relu6"])),
