@@ -4,6 +4,8 @@ import ast
 from functools import cache
 from pathlib import Path
 
+from conformance.syntax import statements, tree
+
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "target_arch"
 
@@ -50,7 +52,7 @@ def imports(path: Path) -> frozenset[str]:
         module_name(path).split(".") if path.name == "__init__.py" else module_name(path).split(".")[:-1]
     )
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in statements(tree(path)):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):

@@ -18,6 +18,7 @@ from conformance.floors import (
     own_imports,
     room,
 )
+from conformance.syntax import statements, tree
 
 TVM_ROOMS = {"relax", "backends"}
 TVM_PACKAGES = {"tvm", "tvm_ffi"}
@@ -145,7 +146,7 @@ def test_nine_functions_in_ten_are_short() -> None:
     lengths = [
         (node.end_lineno or node.lineno) - node.lineno + 1
         for path in FILES
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in statements(tree(path))
         if isinstance(node, ast.FunctionDef)
     ]
     assert sum(length < LONG_FUNCTION for length in lengths) >= SHARE_OF_SHORT_FUNCTIONS * len(lengths)

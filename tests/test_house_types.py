@@ -14,6 +14,7 @@ import attrs
 import pytest
 
 import target_arch
+from conformance.syntax import statements
 from target_arch.registry import PlugIns
 
 ROOT = Path(target_arch.__file__).parent
@@ -134,7 +135,7 @@ OPEN = {
 
 
 def frozen_classes(tree: ast.Module) -> Iterator[ast.ClassDef]:
-    for node in ast.walk(tree):
+    for node in statements(tree):
         if isinstance(node, ast.ClassDef):
             words = {named(each.func if isinstance(each, ast.Call) else each) for each in node.decorator_list}
             if "frozen" in words:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from conformance.syntax import documented, statements, tree
+
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "target_arch"
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("examples/**/*.md")])
@@ -34,11 +36,6 @@ def module_path(name: str) -> Path | None:
     path = ROOT.joinpath(*name.split("."))
     files = (path.with_suffix(".py"), path / "__init__.py")
     return next((file for file in files if file.is_file()), None)
-
-
-@cache
-def tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text())
 
 
 def defined(body: list[ast.stmt]) -> Iterator[str]:
@@ -78,7 +75,7 @@ def classes() -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     bases: dict[str, set[str]] = {}
     for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(tree(path)):
+        for node in statements(tree(path)):
             if isinstance(node, ast.ClassDef):
                 own = {*defined(node.body)} | {
                     target.attr
@@ -134,10 +131,11 @@ def test_names_in_docstrings() -> None:
 
 
 def lost(path: Path) -> list[str]:
-    documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
-    texts = [ast.get_docstring(node) or "" for node in ast.walk(tree(path)) if isinstance(node, documented)]
-    known = names_of_code(path) | MODULES
-    mentioned = [name for text in texts for name in MENTIONED.findall(text) if name not in known]
+    texts = [ast.get_docstring(node) or "" for node in documented(tree(path))]
+    mentioned = [name for text in texts for name in MENTIONED.findall(text) if name not in MODULES]
+    if mentioned:
+        known = names_of_code(path)
+        mentioned = [name for name in mentioned if name not in known]
     return [name for text in texts for name in wrong(text, path.parent)] + mentioned
 
 

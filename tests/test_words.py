@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from conformance.syntax import documented, tree
+
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted((ROOT / "target_arch").rglob("*.py"))
 PAGES = sorted([*ROOT.glob("docs/*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"])
@@ -57,11 +59,10 @@ def test_pages(page: Path) -> None:
 
 
 def test_docstrings_begin_with_a_noun_or_a_verb() -> None:
-    documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
-    nodes = ((path, node) for path in SOURCES for node in ast.walk(ast.parse(path.read_text())))
     begun = [
         f"{path.relative_to(ROOT)}: {text.splitlines()[0]}"
-        for path, node in nodes
-        if isinstance(node, documented) and (text := ast.get_docstring(node)) and SUBJECT.match(text)
+        for path in SOURCES
+        for node in documented(tree(path))
+        if (text := ast.get_docstring(node)) and SUBJECT.match(text)
     ]
     assert begun == []

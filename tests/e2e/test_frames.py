@@ -17,6 +17,7 @@ from target_arch.run import build, verify, write_bundle
 from target_arch.run.executables.executable import Executable
 from target_arch.soc import read_soc
 from tests.e2e.conftest import DIGITS, PORTABLE
+from tests.slow import slow_except
 from tests.stages.check.test_frames import recurrent
 
 PROGRAM = Path(__file__).parent / "frames.c"
@@ -135,8 +136,10 @@ def test_turns_on_eight_cores(tmp_path: Path) -> None:
     check_bits(on_cores(tmp_path / "b", soc="octa_rv64"), (), ("--lazy",), ("--jitter", "5"))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("sanitizer", ["address,undefined", "thread"])
+@pytest.mark.parametrize(
+    "sanitizer",
+    slow_except((), ["address,undefined", "thread"], by_hand=["address,undefined"]),
+)
 def test_what_goes_wrong_on_cores(sanitizer: str, needs_tool: Callable[[str], str], tmp_path: Path) -> None:
     """Calls that fail, hang or come late are some of an order of several."""
     check_program(PROGRAM, apart(tmp_path / "b"), needs_tool("cc"), f"-fsanitize={sanitizer}", "-DTWO_CORES")

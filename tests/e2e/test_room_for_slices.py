@@ -60,7 +60,7 @@ def test_whole_operators_are_still_refused() -> None:
     assert graph.choice("conv2d_2").instance == "dsp_cpu"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_model_that_fits_in_slices_alone(tmp_path: Path) -> None:
     made = compile_model(_asked(Divide.AUTO, require={"conv2d_2": "dsp_cpu"}))
     found = [attempt for attempt in made.attempts if attempt.kind is AttemptKind.DIVIDE]

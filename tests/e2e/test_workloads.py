@@ -133,7 +133,7 @@ def test_models_on_different_devices_run_at_once(sanitizer: str, needs_tool: Too
     check_jobs_are_counted(*found)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_copies_take_turns_where_that_keeps_a_deadline(
     shared: Path, needs_tool: Tool, tmp_path: Path
 ) -> None:

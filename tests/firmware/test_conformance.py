@@ -65,8 +65,7 @@ def firmware_of(core: str, folder: Path) -> FirmwareImage:
     [
         ("hexagon", "plain"),
         *(pytest.param("hexagon", name, marks=pytest.mark.long) for name in ("asan+ubsan", "tsan")),
-        ("riscv64", "plain"),
-        pytest.param("aarch64", "plain", marks=pytest.mark.long),
+        *(pytest.param(name, "plain", marks=pytest.mark.long) for name in ("riscv64", "aarch64")),
     ],
 )
 def test_port_conforms(

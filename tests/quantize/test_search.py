@@ -56,7 +56,7 @@ def test_a_budget_between_int8_and_float_is_held_to_the_byte(tmp_path: Path) -> 
     )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_nothing_that_holds_is_much_better(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All 64 combinations, each compiled and judged."""
     own, least = search._Search.result, list[float]()
@@ -80,7 +80,7 @@ def test_a_large_budget_leaves_it_float(tmp_path: Path) -> None:
     assert result.chosen.score.distance < 1e-6
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_budget_below_everything_names_the_nearest_that_holds(tmp_path: Path) -> None:
     with pytest.raises(DiagnosticError) as caught:
         quantize_to_fit(request(tmp_path, "flash=500B,latency=1s"))
@@ -105,7 +105,7 @@ def test_of_many_combinations_the_nearest_are_compiled(
     assert f"no choice of precisions keeps `flash=500B`: {said}" in str(caught.value)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_less_than_int8_with_one_scale_for_a_layer(tmp_path: Path) -> None:
     held_out = np.load(examples() / "digits" / "heldout.npz")
     images = (held_out["images"][:60].reshape(-1, 1, 1, 8, 8) / 16).astype(np.float32)

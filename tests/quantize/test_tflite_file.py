@@ -92,7 +92,7 @@ def test_one_layer_in_each_precision(
     assert ("quantize" in kinds) == (precision not in floats)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_budget_is_held_and_the_bundle_verifies(file: Path, tmp_path: Path) -> None:
     asked = request(tmp_path, "flash=12000B,latency=20ms")
     result = quantize_to_fit(evolve(asked, model=file, data=written(tmp_path, x=images())))

@@ -182,9 +182,8 @@ def convolutions_with_a_state(path: Path) -> Path:
 @pytest.mark.parametrize(
     ("states", "io"),
     [
-        pytest.param(False, IoOwner.ARENA, marks=pytest.mark.long),
         (True, IoOwner.ARENA),
-        (False, IoOwner.CALLER),
+        *(pytest.param(False, owner, marks=pytest.mark.long) for owner in IoOwner),
     ],
 )
 def test_frames_in_flight(

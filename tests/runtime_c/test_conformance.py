@@ -109,8 +109,7 @@ def test_core_and_null_port_need_nothing_from_the_system(compiler: str, tmp_path
         ("gcc", "plain"),
         pytest.param("gcc", "tsan", marks=pytest.mark.slow),
         pytest.param("gcc", "asan+ubsan", marks=pytest.mark.long),
-        pytest.param("clang", "plain", marks=pytest.mark.slow),
-        *(pytest.param("clang", name, marks=pytest.mark.long) for name in ("asan+ubsan", "tsan")),
+        *(pytest.param("clang", name, marks=pytest.mark.long) for name in SANITIZERS),
     ],
     indirect=["compiler"],
 )

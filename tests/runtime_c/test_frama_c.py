@@ -80,7 +80,12 @@ def test_everything_is_proved(unit: Unit, needs_tool: Callable[[str], str]) -> N
     [
         ("inside", "where.offset + runs + row_bytes", "runs + row_bytes"),
         ("check_load", "step->index >= c->bundle->load_count", "step->index > c->bundle->load_count"),
-        ("check_soc", "if (soc->timeline_count > TA_MAX_TIMELINES)", "if (soc->timeline_count > 65u)"),
+        pytest.param(
+            "check_soc",
+            "if (soc->timeline_count > TA_MAX_TIMELINES)",
+            "if (soc->timeline_count > 65u)",
+            marks=pytest.mark.long,
+        ),
     ],
 )
 def test_a_fault_is_not_proved(

@@ -104,7 +104,7 @@ def cases(isa: InstructionSet) -> Iterator[Case]:
         yield from (case for case in cases_of(model, isa, 6) if case.region.axis == "channels")
 
 
-@pytest.fixture(scope="module", params=slow_except(["of the processor"], FORMS))
+@pytest.fixture(scope="module", params=slow_except(["of the processor"], FORMS, by_hand=["portable, quads"]))
 def form(
     request: pytest.FixtureRequest,
     tmp_path_factory: pytest.TempPathFactory,

@@ -93,7 +93,7 @@ def test_its_own_tests_pass_where_it_is_installed(
     assert "7 passed" in out
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_an_int8_convolution_to_start_from(tmp_path: Path, needs_tool: Callable[[str], str]) -> None:
     """Its own tests pass: each operator is equal to exact arithmetic, with its sum and alone."""
     pytest.importorskip("onnxruntime", reason="needs onnxruntime: pip install 'target-arch[verify]'")

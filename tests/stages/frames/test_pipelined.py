@@ -142,7 +142,7 @@ def test_what_is_at_its_bound_is_left_whole(made: CompiledModel) -> None:
     [
         pytest.param("ic_resnet_int8", "quad_conv", "never", 1.05, marks=pytest.mark.long),
         ("ad01_int8", "zynq_edge", "never", 1.4),
-        ("ad01_int8", "zynq_edge", "auto", 1.05),
+        pytest.param("ad01_int8", "zynq_edge", "auto", 1.05, marks=pytest.mark.long),
     ],
 )
 def test_other_kernels_for_frames(model: str, soc: str, resident: str, above: float, shared: Path) -> None:

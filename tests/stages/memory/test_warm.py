@@ -91,7 +91,7 @@ LIVES = st.lists(
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(LIVES)
 def test_random_plans_are_valid_and_the_same_again(lives: list[tuple[int, int, int, int]]) -> None:
     buffers = [

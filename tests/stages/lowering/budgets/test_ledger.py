@@ -189,7 +189,7 @@ def random_model(seed: int) -> Model:
 NAMES = ("x", *(f"n{number}" for number in range(10)))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_hardly_anything_is_lost_to_fragmentation() -> None:
     """Promised in one piece, of all that remains: the rest is alignment and holes."""
     offered = total = 0
