@@ -144,7 +144,7 @@ ROOMS = {
             "stages/memory/pool_ledger.py",
             "stages/memory/residents.py",
             "stages/memory/offsets.py",
-            "stages/memory/live_sums.py",
+            "stages/memory/packing/live_sums.py",
         ),
         tests=(
             "tests/stages/lowering/budgets/test_budget.py",

@@ -115,6 +115,18 @@ class Alias:
 
 
 @frozen(kw_only=True)
+class CallSpan:
+    """Asynchronous calls of one timeline, from the step `first` to the step `last`. They run one after the
+    other, so that bytes which only they touch are free for calls there that were issued before or are issued
+    later, whatever is in flight.
+    """
+
+    timeline: str
+    first: int
+    last: int
+
+
+@frozen(kw_only=True)
 class Buffer:
     """Something that needs bytes.
 
@@ -130,6 +142,8 @@ class Buffer:
 
     `caller` where the bytes are the caller's, in an arena of their own; then it is an input or an output of
     the model; with frames in flight `turn` is the number of the round that starts the frame whose it is.
+
+    `calls` where only these touch it, and it is live longer than they are issued: until the wait for them.
     """
 
     name: str
@@ -145,6 +159,7 @@ class Buffer:
     replaces: str | None = None
     caller: bool = False
     turn: int | None = None
+    calls: CallSpan | None = None
     arena: Arena = field(init=False, eq=False, repr=False)
     """The arena that holds the buffer."""
 

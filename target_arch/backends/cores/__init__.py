@@ -69,7 +69,6 @@ def _touches_floats(question: Question, operator: Operator) -> bool:
 
 
 def _lower(request: LoweringRequest) -> Kernel:
-    from target_arch.backends.cores.scratch import sharing
     from target_arch.backends.cores.vectors import vector_piece
     from target_arch.backends.plain_c.lower import Piece, kernel, piece
     from target_arch.relax.lower.objects import LlvmTarget
@@ -91,7 +90,7 @@ def _lower(request: LoweringRequest) -> Kernel:
         return evolve(made, functions=tuple(evolve(each, object=code) for each in made.functions))
 
     pieces = [compiled(operator) for operator in request.partition.operators]
-    return kernel(request, sharing(pieces, request))
+    return kernel(request, pieces)
 
 
 def _load_process() -> dict[str, str]:

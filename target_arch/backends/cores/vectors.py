@@ -5,7 +5,7 @@ from target_arch.backends.cores.hvx.forms import hvx_form
 from target_arch.backends.plain_c.lower import Piece, operands
 from target_arch.plan.kernels import Access, Call, LocalBuffer
 from target_arch.plan.model import Operator
-from target_arch.relax.c.codegen import scratch_memory
+from target_arch.relax.c.codegen import in_place, scratch_memory
 from target_arch.relax.lower.objects import LlvmTarget
 
 
@@ -25,7 +25,7 @@ def vector_piece(operator: Operator, request: LoweringRequest, target: LlvmTarge
     writes = (operator.output, *(buffer.name for buffer in buffers))
     call = Call(
         function=function.name,
-        operands=(*operands(reads, Access.READ), *operands(writes, Access.WRITE)),
+        operands=in_place(function, (*operands(reads, Access.READ), *operands(writes, Access.WRITE))),
         operator=operator.id,
     )
     return Piece(

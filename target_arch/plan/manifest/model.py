@@ -355,7 +355,9 @@ class PoolEntry:
         "each buffer has bytes of its own",
     ]
     in_place_bound: Annotated[
-        int, "the same sum with every permitted in-place reuse: no plan of these steps takes less"
+        int,
+        "the same sum with every permitted in-place reuse, and where calls of an instance have bytes in turn "
+        "the most of one call: no plan of these steps takes less",
     ]
 
 

@@ -384,9 +384,12 @@ def _buffer_rows(plan: MemoryPlan, arena: Arena) -> list[tuple[str, ...]]:
 
 
 def _buffer_text(buffer: Buffer, over: str | None) -> str:
-    """Its name, the buffer whose place it reuses, and the other tensors inside it."""
-    held = ", ".join(f"{each.tensor} at {each.offset}" for each in buffer.aliases)
-    return buffer.name + (f" over {over}" if over else "") + (f" holds {held}" if held else "")
+    """Its name, the buffer whose place it reuses, the calls that alone touch it, and the other tensors inside
+    it.
+    """
+    calls, held = buffer.calls, ", ".join(f"{each.tensor} at {each.offset}" for each in buffer.aliases)
+    alone = "" if calls is None else f" in calls {calls.first}..{calls.last} of {calls.timeline}"
+    return buffer.name + (f" over {over}" if over else "") + alone + (f" holds {held}" if held else "")
 
 
 def _step_row(step: Step) -> tuple[str, str, str, str]:

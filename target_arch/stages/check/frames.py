@@ -114,7 +114,7 @@ def _at_rest(
 
 
 def _timeless(buffer: Buffer) -> Buffer:
-    return evolve(buffer, first=0, last=0, over=(), turn=None)
+    return evolve(buffer, first=0, last=0, over=(), turn=None, calls=None)
 
 
 def _ends(pipeline: FramePipeline, run: StepOrder) -> Iterator[Fault]:

@@ -129,7 +129,10 @@ def _buffers(
     for buffer in problem.run.buffers:
         life = one.lives.get(buffer.name)
         if life is None:
-            yield evolve(buffer, first=0, last=end, over=()), FrameBuffer(of=buffer.name, round=None)
+            yield (
+                evolve(buffer, first=0, last=end, over=(), calls=None),
+                FrameBuffer(of=buffer.name, round=None),
+            )
             continue
         for turn in range(rounds):
             first = loads + (life[0] + turn * length) % (rounds * length)
@@ -141,6 +144,7 @@ def _buffers(
                 last=first + life[1] - life[0],
                 over=(),
                 turn=part if buffer.caller else None,
+                calls=None,
             )
             yield moved, FrameBuffer(of=of, round=part)
 

@@ -22,6 +22,7 @@ from target_arch.stages.memory.packing import (
 )
 from target_arch.stages.memory.packing.shapes import by_shapes, narrows
 from target_arch.stages.memory.packing.sharing import choices, rectangles, roots, shared_bounds
+from target_arch.stages.memory.packing.turns import in_blocks
 
 _LAST_RESORT = Effort(nodes=20_000)
 """The effort of `best` if its plan does not fit, although the lower bound does."""
@@ -150,7 +151,8 @@ def _plan(
             best = (highest, found, way)
     assert best is not None
     highest, notes, way = best
-    limit = least if any(buffer.over for buffer in there) else max(least, notes.lower)
+    shares = any(buffer.over or buffer.calls for buffer in there)
+    limit = least if shares else max(least, notes.lower)
     return MemoryPlan(
         buffers=tuple(buffers),
         offsets={buffer.name: 0 for buffer in buffers} | dict(notes),
@@ -164,16 +166,21 @@ def _plan(
 
 
 def _placed(buffers: Sequence[Buffer], places: Mapping[str, str], run: Pack) -> Offsets:
-    """The offsets of all buffers, from the offsets that the algorithm finds for the rectangles."""
+    """The offsets of all buffers: the lowest of those that the algorithm finds for the rectangles and for
+    blocks of them, and of shapes.
+    """
     if not buffers:
         return Offsets()
-    found = run(rectangles(buffers, places))
-    notes = found if isinstance(found, Offsets) else Offsets(found)
-    offsets = {name: found[first] for name, first in roots(buffers, places).items()}
-    whole = Offsets(offsets, notes.found_by, notes.lower, notes.core)
-    if not narrows(buffers, places):
-        return whole
-    return min(whole, by_shapes(buffers, places), key=lambda found: peak(buffers, found))
+    there, first = rectangles(buffers, places), roots(buffers, places)
+    plans = []
+    for found in (run(there), in_blocks(there, run)):
+        if found is not None:
+            notes = found if isinstance(found, Offsets) else Offsets(found)
+            offsets = {name: found[root] for name, root in first.items()}
+            plans.append(Offsets(offsets, notes.found_by, notes.lower, notes.core))
+    if narrows(buffers, places):
+        plans.append(by_shapes(buffers, places))
+    return min(plans, key=lambda found: peak(buffers, found))
 
 
 def _joined(buffers: Sequence[Buffer], parts: Sequence[MemoryPlan]) -> MemoryPlan:

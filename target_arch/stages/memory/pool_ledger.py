@@ -24,9 +24,9 @@ from attrs import evolve, field, frozen
 
 from target_arch.plan.memory import Buffer, BufferKind
 from target_arch.soc.rounding import round_up
-from target_arch.stages.memory.live_sums import Interval, live_sums
 from target_arch.stages.memory.offsets import Block, Occupied, first_fit, largest_gap, planned, stacked
 from target_arch.stages.memory.packing import peak
+from target_arch.stages.memory.packing.live_sums import Interval, live_sums
 from target_arch.stages.memory.residents import Numbers, Residents
 from target_arch.stages.overlay import Overlay
 

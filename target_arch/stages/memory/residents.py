@@ -8,7 +8,7 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from target_arch.plan.memory import Buffer
-from target_arch.stages.memory.live_sums import Interval
+from target_arch.stages.memory.packing.live_sums import Interval
 
 Numbers = NDArray[np.int64]
 

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from target_arch.plan.kernels import Access, Operand, Slice
 from target_arch.plan.memory import Alias, BufferKind
-from target_arch.stages.memory.live_sums import Interval
+from target_arch.stages.memory.packing.live_sums import Interval
 from target_arch.stages.program.dependences import accesses
 from target_arch.stages.program.in_place import other_reads, reusable_places
 from target_arch.stages.program.items import Item, Run, Slot, Transfer

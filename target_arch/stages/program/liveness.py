@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from target_arch.plan.memory import BufferKind
 from target_arch.soc.rounding import round_up
-from target_arch.stages.memory.live_sums import Interval, live_sums
+from target_arch.stages.memory.packing.live_sums import Interval, live_sums
 from target_arch.stages.program.in_place import reusable_operands
 from target_arch.stages.program.items import Item, Slot
 

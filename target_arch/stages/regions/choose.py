@@ -15,7 +15,7 @@ from target_arch.plan.model import Model, Operator
 from target_arch.plan.partitions import Partition, PartitionGraph
 from target_arch.plan.regions.region import Region, Striping
 from target_arch.soc.rounding import round_up
-from target_arch.stages.memory.live_sums import live_sums
+from target_arch.stages.memory.packing.live_sums import live_sums
 from target_arch.stages.setting import Setting
 
 MOST = 24

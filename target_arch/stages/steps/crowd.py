@@ -5,7 +5,7 @@ import numpy as np
 from target_arch.plan.model import Model
 from target_arch.plan.steps import Copy, Dispatch, StepOrder
 from target_arch.stages.errors import DoesNotFitError
-from target_arch.stages.memory.live_sums import live_sums
+from target_arch.stages.memory.packing.live_sums import live_sums
 from target_arch.stages.memory.packing.sharing import choices, rectangles
 
 

@@ -6,6 +6,8 @@ flight: to the Wait that completes it. Model inputs are live from step 0 (the ca
 run), outputs to the end, constants and residents always. A state is live from step 0 to where its next value
 begins, which is live to the end.
 
+Where asynchronous calls of one timeline alone touch a buffer, it says so (`Buffer.calls`): these run in turn.
+
 A result may reuse the place of an operand (`Buffer.over`) if the kernel allows it, the operand is not used
 again, and no step in flight touches it.
 """
@@ -15,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
 from target_arch.plan.kernels import Operand, Slice
-from target_arch.plan.memory import Buffer, BufferKind
+from target_arch.plan.memory import Buffer, BufferKind, CallSpan
 from target_arch.plan.steps import Copy, Dispatch, Event, Fill, Load, Step, StepOrder, Wait
 from target_arch.soc.model import SoC
 from target_arch.soc.numbering import timelines
@@ -55,6 +57,7 @@ def steps_of(
 
 
 _FROM_THE_START = (BufferKind.INPUT, BufferKind.CONSTANT, BufferKind.STATE, BufferKind.RESIDENT)
+_IN_TURN = (BufferKind.LOCAL, BufferKind.ACTIVATION)
 _ALWAYS = (
     BufferKind.INPUT,
     BufferKind.OUTPUT,
@@ -80,6 +83,8 @@ class _Orderer:
         self._last: dict[str, int] = {}
         self._final: dict[str, int] = {}
         self._over: dict[str, tuple[str, ...]] = {}
+        self._timelines: dict[str, set[str | None]] = {}
+        """Whose calls touch a buffer; None for copies, and for calls that are over when they return."""
         self._open: dict[str, deque[tuple[int, tuple[str, ...]]]] = {}
         self._times, self._clock = times, Clock(orders=times.orders)
         self._dead = DeadBytes(program, homes, self._flight)
@@ -135,7 +140,7 @@ class _Orderer:
                 timeline = self._channel(path.engine, needed)
             event = self._start(timeline, needed)
             step = _copy(transfer, source, target, event)
-            self._touch(names, event)
+            self._touch(names, event, None)
             self._issue(step, event, accesses, self._times.transfer(path, source.bytes))
 
     def _dispatch(self, run: Run, names: tuple[str, ...]) -> None:
@@ -152,7 +157,7 @@ class _Orderer:
             event=event,
         )
         self._in_place(run, event)
-        self._touch(names, event)
+        self._touch(names, event, None if event is None else event.timeline)
         self._issue(step, event, accesses, self._times.run(run.partition, run.operator))
 
     def _in_place(self, run: Run, event: Event | None) -> None:
@@ -172,10 +177,11 @@ class _Orderer:
             self._wait(others)
         return None if timeline is None else self._flight.next_event(timeline)
 
-    def _touch(self, names: tuple[str, ...], event: Event | None) -> None:
-        """Note that the next step touches these buffers, until its event."""
+    def _touch(self, names: tuple[str, ...], event: Event | None, calls: str | None) -> None:
+        """Note that the next step touches these buffers, until its event, one of the calls of a timeline."""
         number = len(self._steps)
         for name in names:
+            self._timelines.setdefault(name, set()).add(calls)
             self._first.setdefault(name, number)
             self._last[name] = self._final[name] = number
         if event is not None:
@@ -251,7 +257,20 @@ class _Orderer:
             aliases=slot.aliases,
             replaces=slot.replaces,
             caller=slot.caller,
+            calls=self._calls(slot, last),
         )
+
+    def _calls(self, slot: Slot, last: int) -> CallSpan | None:
+        """The calls of one timeline that alone touch a buffer, which is live to the step `last`; None where
+        that is at most one step later.
+        """
+        name, timelines = slot.name, self._timelines.get(slot.name, set())
+        if slot.kind not in _IN_TURN or slot.caller or name in self._program.kept or len(timelines) != 1:
+            return None
+        (timeline,) = timelines
+        if timeline is None or last <= self._final[name] + 1:
+            return None
+        return CallSpan(timeline=timeline, first=self._first[name], last=self._final[name])
 
     @cached_property
     def _replaced(self) -> dict[str, str]:

@@ -13,7 +13,7 @@ import numpy as np
 from target_arch.plan.memory import Buffer
 from target_arch.plan.steps import Dispatch, StepOrder
 from target_arch.stages.errors import DoesNotFitError
-from target_arch.stages.memory.live_sums import live_sums
+from target_arch.stages.memory.packing.live_sums import live_sums
 from target_arch.stages.program.homes import TensorHomes
 
 WORK = 20_000

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from target_arch.plan.memory import Buffer
 from target_arch.stages.memory import offsets
-from target_arch.stages.memory.live_sums import IntervalSums, live_sums
 from target_arch.stages.memory.offsets import Block, first_fit, largest_gap, planned, stacked
+from target_arch.stages.memory.packing.live_sums import IntervalSums, live_sums
 
 
 def buffer(

@@ -4,7 +4,7 @@ import pytest
 from attrs import evolve
 
 from target_arch.plan.kernels import Call, Kernel, LocalBuffer, Move, Operand, Slice
-from target_arch.plan.memory import Arena
+from target_arch.plan.memory import Arena, CallSpan
 from target_arch.plan.model import Model
 from target_arch.plan.printed import text
 from target_arch.plan.steps import Copy, Dispatch, StepOrder
@@ -95,6 +95,18 @@ def test_scarce_memory_is_drained_before_a_new_buffer_begins() -> None:
     assert lives(early)["n0@tcm"] == "activation 3..6"
     assert lives(early)["x@tcm"] == "activation 1..4"
     assert lives(late)["x@tcm"] == "activation 1..6"
+
+
+def test_calls_of_one_timeline_have_in_turn_what_no_copy_touches() -> None:
+    rows = [(f"n{n}", "soft", (f"n{n - 1}" if n else "x",), 64) for n in range(4)]
+    order = steps(work(chips.model(*rows, inputs={"x": 64}), soft="dsp"))
+    calls = {each.name: each.calls for each in order.buffers if each.calls}
+    assert calls == {
+        "n0@tcm": CallSpan(timeline="dsp", first=3, last=4),
+        "n1@tcm": CallSpan(timeline="dsp", first=4, last=5),
+    }
+    assert lives(order)["n0@tcm"] == "activation 3..7"
+    assert lives(order)["n2@tcm"] == "activation 5..7"
 
 
 def test_an_output_made_elsewhere_is_copied_to_the_io_memory() -> None:

@@ -8,7 +8,7 @@ from attrs import field, frozen
 
 from target_arch.plan.kernels import Call, Kernel
 from target_arch.plan.partitions import Partition
-from target_arch.stages.memory.live_sums import Interval
+from target_arch.stages.memory.packing.live_sums import Interval
 from target_arch.stages.program.items import Item, Run
 
 

@@ -13,7 +13,7 @@ from target_arch.plan.memory import Buffer, BufferKind
 from target_arch.plan.partitions import Partition
 from target_arch.stages.lowering.budgets.call_sites import CallSites
 from target_arch.stages.lowering.budgets.constant_bytes import constant_bytes
-from target_arch.stages.memory.live_sums import Interval
+from target_arch.stages.memory.packing.live_sums import Interval
 from target_arch.stages.memory.pool_ledger import PoolLedger
 from target_arch.stages.memory.residents import Residents
 from target_arch.stages.program.alias import alias_whole

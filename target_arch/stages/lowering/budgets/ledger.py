@@ -24,8 +24,8 @@ from target_arch.plan.memory import Budget, Buffer, PoolBudget
 from target_arch.plan.partitions import Partition
 from target_arch.stages.lowering.budgets.constant_bytes import ConstantUse
 from target_arch.stages.lowering.budgets.foreseen import Foreseen
-from target_arch.stages.memory.live_sums import IntervalSums
 from target_arch.stages.memory.offsets import Block
+from target_arch.stages.memory.packing.live_sums import IntervalSums
 from target_arch.stages.memory.pool_ledger import PoolLedger
 from target_arch.stages.overlay import Overlay
 from target_arch.stages.paths import reach as access

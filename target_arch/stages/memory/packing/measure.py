@@ -1,7 +1,7 @@
 """A plan of one arena, its peak, and lower bounds on the peak."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from math import gcd
 
@@ -43,6 +43,15 @@ def spans(buffers: Iterable[Buffer], unit: int = 1) -> list[Span]:
     if unit == 1:
         return [(buffer.first, buffer.last, buffer.bytes) for buffer in buffers]
     return [(buffer.first, buffer.last, round_up(buffer.bytes, unit)) for buffer in buffers]
+
+
+def saved(buffers: Sequence[Buffer], unit: int) -> Iterator[Span]:
+    """The bytes that buffers save in the places of others, less than nothing, while both are live."""
+    last = {buffer.name: buffer.last for buffer in buffers}
+    for buffer in buffers:
+        ends = [min(last[name], buffer.last) for name in buffer.over if name in last]
+        if ends:
+            yield buffer.first, max(ends), -round_up(buffer.bytes, unit)
 
 
 def sums(lives: Iterable[Span]) -> dict[int, int]:

@@ -12,8 +12,8 @@ from math import gcd, lcm
 from attrs import evolve
 
 from target_arch.plan.memory import Buffer
-from target_arch.soc.rounding import round_up
-from target_arch.stages.memory.packing.measure import Span, spans, sums
+from target_arch.stages.memory.packing.measure import saved, spans, sums
+from target_arch.stages.memory.packing.turns import most_in_turn, together
 
 
 def choices(buffers: Sequence[Buffer]) -> Iterator[dict[str, str]]:
@@ -45,7 +45,7 @@ def _rectangle(name: str, sharing: Sequence[Buffer]) -> Buffer:
         return sharing[0]
     first = _by_time(sharing)[0]
     last, alignment = max(b.last for b in sharing), lcm(*(b.alignment for b in sharing))
-    return evolve(first, name=name, last=last, alignment=alignment, over=())
+    return evolve(first, name=name, last=last, alignment=alignment, over=(), calls=together(sharing))
 
 
 def roots(buffers: Sequence[Buffer], places: Mapping[str, str]) -> dict[str, str]:
@@ -61,19 +61,12 @@ def roots(buffers: Sequence[Buffer], places: Mapping[str, str]) -> dict[str, str
 
 def shared_bound(buffers: Sequence[Buffer], unit: int = 1) -> int:
     """The largest sum of live bytes, each rounded up to a unit, where every buffer that may take another's
-    place does: no plan is lower.
+    place does, and calls of a timeline have theirs in turn: no plan is lower.
     """
-    lives = (*spans(buffers, unit), *_saved(buffers, unit))
+    if any(buffer.calls for buffer in buffers):
+        return most_in_turn(buffers, unit)
+    lives = (*spans(buffers, unit), *saved(buffers, unit))
     return max(sums(lives).values(), default=0)
-
-
-def _saved(buffers: Sequence[Buffer], unit: int) -> Iterator[Span]:
-    """The bytes that buffers save in the places of others, less than nothing, while both are live."""
-    last = {buffer.name: buffer.last for buffer in buffers}
-    for buffer in buffers:
-        ends = [min(last[name], buffer.last) for name in buffer.over if name in last]
-        if ends:
-            yield buffer.first, max(ends), -round_up(buffer.bytes, unit)
 
 
 def shared_bounds(buffers: Sequence[Buffer]) -> tuple[int, int]:
