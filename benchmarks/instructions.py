@@ -120,6 +120,13 @@ MACHINES: Mapping[str, Machine] = {
         compiler=(*_AARCH64, "-march=armv8.2-a+dotprod"),
         litert=True,
     ),
+    "AArch64 i8mm": Machine(
+        soc="mcu_m7",
+        isa=InstructionSet.AARCH64,
+        emulator=("qemu-aarch64", "-cpu", "max"),
+        compiler=(*_AARCH64, "-march=armv8.2-a+dotprod+i8mm"),
+        litert=True,
+    ),
     "RISC-V portable": Machine(
         soc="mcu_m7",
         isa=InstructionSet.GENERIC,

@@ -75,8 +75,10 @@ TA_NEON_PART int32_t ta_s8_add_as_neon(const ta_s8_add *add, const ta_s8_add_row
 {
     const ta_s8_addition_neon all = ta_s8_addition_of(add);
     const int of[3] = {one, other, sum};
-    const int32_t count = rows->count / 8 * 8;
-    for (int32_t r = 0; r < rows->rows; ++r) {
+    const int32_t some = rows->count / 8 * 8;
+    const int whole = rows->step[0] == some && rows->step[1] == some && rows->step[2] == some; /* one after the other */
+    const int32_t lines = whole ? 1 : rows->rows, count = whole ? rows->rows * some : some;
+    for (int32_t r = 0; r < lines; ++r) {
         const int8_t *first = rows->first + r * rows->step[0], *second = rows->second + r * rows->step[1];
         int8_t *out = rows->out + r * rows->step[2];
         int32_t k = 0;
@@ -96,7 +98,7 @@ TA_NEON_PART int32_t ta_s8_add_as_neon(const ta_s8_add *add, const ta_s8_add_row
             vst1_s8(out + k, veor_s8(inside, vget_low_s8(all.flip[2])));
         }
     }
-    return count;
+    return some;
 }
 
 static inline int32_t ta_s8_add_neon(const ta_s8_add *add, const ta_s8_add_rows *rows)

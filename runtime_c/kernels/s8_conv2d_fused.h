@@ -7,29 +7,41 @@
 #define TA_KERNELS_S8_CONV2D_FUSED_H
 
 #ifdef TA_S8_FUSED
-#define TA_S8_SOME 64 /* pixels whose results are kept before they are added to another tensor, or are copied */
+#ifdef TA_KERNELS_I8MM
+#define TA_S8_SOME 256 /* pixels whose results are kept before they are added to another tensor, or are copied */
+#else
+#define TA_S8_SOME 64
+#endif
 
-/* Pixels of the output that are adjacent: their windows are `runs` of cells, and begin `next` cells apart. The first
- * pixel has number `first`. */
+/* Pixels of the output that are adjacent: `lines` of `rows` pixels each. Their windows are `runs` of cells, and begin
+ * `next` cells apart, those of a line `below` cells behind those of the line before. The first pixel has number
+ * `first`. */
 typedef struct {
     const ta_s8_cell *cells;
-    int32_t rows, next;
+    int32_t lines, rows, below, next;
     ta_s8_runs runs;
     int64_t first;
 } ta_s8_line;
 
-/* Outputs `begin` to `stop`, a multiple of 8, of a line, as bytes `apart` bytes apart, those of `begin` at `out`. */
+static inline const ta_s8_cell *ta_s8_line_at(const ta_s8_line *line, int32_t number, int32_t row)
+{
+    return line->cells + (int64_t)number * line->below + (int64_t)row * line->next;
+}
+
+/* Outputs `begin` to `stop`, a multiple of 8, of the first line, as bytes `apart` bytes apart, those of `begin` at
+ * `out`. */
 TA_NEON_PART void ta_s8_line_as_neon(int how, const ta_s8_conv2d *conv, const ta_s8_end *end, const ta_s8_line *line,
                                      const int8_t *w, const int32_t *bias, int32_t begin, int32_t stop, int8_t *out,
                                      int64_t apart)
 {
+    const int32_t clamps = ta_s8_clamps(end->scale);
     for (int32_t n = begin; n < stop; n += 16, out += 16) {
         const int32_t own = n * end->scale->each;
         ta_s8_sixteen scale;
-        ta_s8_sixteen_of(&scale, how, end->scale, end->multiplier + own, end->shift + own);
+        ta_s8_sixteen_of(&scale, how, clamps, end->scale, end->multiplier + own, end->shift + own);
         const ta_s8_sink sink = {NULL, out, apart, &scale};
         ta_s8_tile_neon(1, how, line->rows, &sink, bias + n, 0, line->cells, line->next, &line->runs,
-                        w + n * conv->depth, TA_S8_BLOCK * conv->depth, stop - n > 8 ? 2 : 1, conv->narrow);
+                        w + n * conv->depth, TA_S8_BLOCK * conv->depth, stop - n > 8 ? 2 : 1, conv->narrow, NULL);
     }
 }
 
@@ -58,23 +70,97 @@ static inline void ta_s8_line_neon(int how, const ta_s8_conv2d *conv, const ta_s
     }
 }
 
+#ifdef TA_KERNELS_I8MM
+/* The same outputs of all lines, with weights that are arranged for them. */
+TA_NEON_PART void ta_s8_lines_as_i8mm(int how, const ta_s8_conv2d *conv, const ta_s8_end *end, const ta_s8_line *line,
+                                      const int8_t *w, const int32_t *bias, int32_t begin, int32_t stop, int8_t *out,
+                                      int64_t apart)
+{
+    const int32_t clamps = ta_s8_clamps(end->scale);
+    for (int32_t n = begin; n < stop; n += 16, out += 16) {
+        const int32_t own = n * end->scale->each, next = TA_S8_BLOCK * conv->depth, blocks = stop - n > 8 ? 2 : 1;
+        const int8_t *const from = w + n * conv->depth;
+        ta_s8_sixteen scale;
+        ta_s8_eights eights;
+        ta_s8_sixteen_of(&scale, how, clamps, end->scale, end->multiplier + own, end->shift + own);
+        ta_s8_eights_of(&eights, bias + n, &line->runs, from, next, blocks);
+        ta_s8_eights_scaled(&eights, &scale);
+        for (int32_t k = 0; k < line->lines; ++k) {
+            const ta_s8_sink sink = {NULL, out + k * line->rows * apart, apart, &scale};
+            ta_s8_tile_neon(1, how, line->rows, &sink, bias + n, 0, ta_s8_line_at(line, k, 0), line->next, &line->runs,
+                            from, next, blocks, conv->narrow, &eights);
+        }
+    }
+}
+
+TA_NEON_CALL void ta_s8_lines_right_i8mm(const ta_s8_conv2d *conv, const ta_s8_end *end, const ta_s8_line *line,
+                                         const int8_t *w, const int32_t *bias, int32_t begin, int32_t stop,
+                                         int8_t *out, int64_t apart)
+{
+    ta_s8_lines_as_i8mm(TA_SCALE_RIGHT, conv, end, line, w, bias, begin, stop, out, apart);
+}
+
+TA_NEON_CALL void ta_s8_lines_high_i8mm(const ta_s8_conv2d *conv, const ta_s8_end *end, const ta_s8_line *line,
+                                        const int8_t *w, const int32_t *bias, int32_t begin, int32_t stop, int8_t *out,
+                                        int64_t apart)
+{
+    ta_s8_lines_as_i8mm(TA_SCALE_HIGH, conv, end, line, w, bias, begin, stop, out, apart);
+}
+#endif
+
+/* The same outputs of all lines, one after the other. */
+TA_NEON_CALL void ta_s8_each_line_neon(int how, const ta_s8_conv2d *conv, const ta_s8_end *end,
+                                       const ta_s8_line *lines, const int8_t *w, const int32_t *bias, int32_t begin,
+                                       int32_t stop, int8_t *out, int64_t apart)
+{
+    ta_s8_line line = *lines;
+    for (; line.lines > 0; --line.lines, line.cells += line.below, out += line.rows * apart) {
+        ta_s8_line_neon(how, conv, end, &line, w, bias, begin, stop, out, apart);
+    }
+}
+
+/* The same outputs of all lines. */
+static inline void ta_s8_lines_neon(int how, const ta_s8_conv2d *conv, const ta_s8_end *end, const ta_s8_line *lines,
+                                    const int8_t *w, const int32_t *bias, int32_t begin, int32_t stop, int8_t *out,
+                                    int64_t apart)
+{
+#ifdef TA_KERNELS_I8MM
+    if (ta_s8_are_eights(lines->lines, lines->rows, &lines->runs)) {
+        if (how == TA_SCALE_HIGH) {
+            ta_s8_lines_high_i8mm(conv, end, lines, w, bias, begin, stop, out, apart);
+        } else {
+            ta_s8_lines_right_i8mm(conv, end, lines, w, bias, begin, stop, out, apart);
+        }
+        return;
+    }
+#endif
+    if (lines->lines == 1) {
+        ta_s8_line_neon(how, conv, end, lines, w, bias, begin, stop, out, apart);
+    } else {
+        ta_s8_each_line_neon(how, conv, end, lines, w, bias, begin, stop, out, apart);
+    }
+}
+
 /* `count` outputs (1 to 16) from output `n` on: they are bytes of their own before they are added, or where the bytes
  * behind them are those of other outputs. */
 static inline void ta_s8_line_kept(int how, const ta_s8_conv2d *conv, const ta_s8_end *end, const ta_s8_line *line,
                                    const int8_t *w, const int32_t *bias, int32_t n, int32_t count, int8_t *out)
 {
+    const int32_t rows = line->rows, most = rows < TA_S8_SOME ? TA_S8_SOME / rows : 1;
     int8_t bytes[TA_S8_SOME * 16];
     ta_s8_line part = *line;
-    for (int32_t done = 0; done < line->rows; done += part.rows) {
+    for (int32_t done = 0, pixels; done < line->lines * rows; done += pixels) {
         const int64_t at = (line->first + done) * conv->apart + n;
-        const int32_t left = line->rows - done;
+        const int32_t lines = line->lines - done / rows, left = rows - done % rows;
+        part.lines = lines < most ? lines : most;
         part.rows = left < TA_S8_SOME ? left : TA_S8_SOME;
-        part.cells = line->cells + (int64_t)done * line->next;
-        ta_s8_line_neon(how, conv, end, &part, w, bias, n, n + (count + 7) / 8 * 8, bytes, 16);
+        part.cells = ta_s8_line_at(line, done / rows, done % rows);
+        pixels = part.lines * part.rows;
+        ta_s8_lines_neon(how, conv, end, &part, w, bias, n, n + (count + 7) / 8 * 8, bytes, 16);
 #ifndef TA_S8_WITHOUT_ADD
         if (end->add != NULL) {
             const int8_t *const other = end->other + at;
-            const ta_s8_add_rows all = {part.rows,
+            const ta_s8_add_rows all = {pixels,
                                         count,
                                         end->second ? other : bytes,
                                         end->second ? bytes : other,
@@ -84,25 +170,36 @@ static inline void ta_s8_line_kept(int how, const ta_s8_conv2d *conv, const ta_s
             continue;
         }
 #endif
-        for (int32_t r = 0; r < part.rows; ++r) {
+        for (int32_t r = 0; r < pixels; ++r) {
             (void)memcpy(out + at + r * conv->apart, bytes + r * 16, (size_t)count);
         }
     }
 }
 
-/* Outputs of a line whose sums are stored. */
+/* Outputs of lines whose sums are stored. */
 static inline void ta_s8_line_stored(const ta_s8_conv2d *conv, const ta_s8_end *end, const ta_s8_line *line,
                                      const int8_t *w, const int32_t *bias, int32_t begin, int32_t stop, int8_t *out)
 {
     int32_t sums[TA_S8_ROWS * TA_S8_OUTPUTS] TA_VECTORS;
     const ta_s8_sink sink = {sums, NULL, 0, NULL};
-    for (int32_t done = 0, rows; done < line->rows; done += rows) {
-        rows = line->rows - done < TA_S8_ROWS ? line->rows - done : TA_S8_ROWS;
-        for (int32_t n = begin; n < stop; n += TA_S8_OUTPUTS) {
-            const int32_t count = stop - n < TA_S8_OUTPUTS ? stop - n : TA_S8_OUTPUTS;
-            ta_s8_tile_neon(1, TA_SCALE_NOT, rows, &sink, bias + n, 0, line->cells + (int64_t)done * line->next,
-                            line->next, &line->runs, w + n * conv->depth, TA_S8_BLOCK * conv->depth,
-                            count > 8 ? 2 : 1, conv->narrow);
+    const int32_t next = TA_S8_BLOCK * conv->depth, pixels = line->lines * line->rows;
+    for (int32_t n = begin; n < stop; n += TA_S8_OUTPUTS) {
+        const int32_t count = stop - n < TA_S8_OUTPUTS ? stop - n : TA_S8_OUTPUTS, blocks = count > 8 ? 2 : 1;
+        const int8_t *const from = w + n * conv->depth;
+        const ta_s8_eights *eights = NULL;
+#ifdef TA_KERNELS_I8MM
+        ta_s8_eights room;
+        if (ta_s8_are_eights(line->lines, line->rows, &line->runs)) {
+            ta_s8_eights_of(&room, bias + n, &line->runs, from, next, blocks);
+            eights = &room;
+        }
+#endif
+        for (int32_t done = 0, rows; done < pixels; done += rows) {
+            const int32_t left = line->rows - done % line->rows;
+            rows = left < TA_S8_ROWS ? left : TA_S8_ROWS;
+            ta_s8_tile_neon(1, TA_SCALE_NOT, rows, &sink, bias + n, 0,
+                            ta_s8_line_at(line, done / line->rows, done % line->rows), line->next, &line->runs, from,
+                            next, blocks, conv->narrow, eights);
             ta_s8_finish(end, n, rows, count, sums, TA_S8_OUTPUTS, out, (line->first + done) * conv->apart,
                          conv->apart);
         }
@@ -120,7 +217,7 @@ TA_NEON_CALL void ta_s8_line_of(const ta_s8_conv2d *conv, const ta_s8_end *end, 
     }
     int32_t whole = end->add != NULL ? begin : (stop - begin) % 8 == 0 ? stop : begin + (stop - begin) / 16 * 16;
     if (whole > begin) {
-        ta_s8_line_neon(how, conv, end, line, w, bias, begin, whole, out + line->first * conv->apart + begin,
+        ta_s8_lines_neon(how, conv, end, line, w, bias, begin, whole, out + line->first * conv->apart + begin,
                         conv->apart);
     }
     for (; whole < stop; whole += 16) {
@@ -155,22 +252,27 @@ static inline int ta_s8_is_lined(const ta_s8_conv2d *conv)
            (int64_t)ta_s8_lined_rows(conv, 1) * ta_s8_lined_columns(conv) * conv->channels <= ta_s8_lined_room(conv);
 }
 
-/* A row of the output, number `line->first`, from lines of `length` bytes: small windows are copied to `windows`. */
-static inline void ta_s8_fused_row(const ta_s8_conv2d *conv, const ta_s8_end *end, ta_s8_line *line, int32_t length,
-                                   const int8_t *w, const int32_t *bias, int8_t *out, int32_t begin, int32_t stop,
-                                   ta_s8_cell *windows, const uint8_t *at)
+/* Rows of the output from lines of `length` bytes, whose small windows are copied to `windows`: as many as there is
+ * room for. */
+static inline void ta_s8_fused_small(const ta_s8_conv2d *conv, const ta_s8_end *end, const ta_s8_line *line,
+                                     int32_t length, const int8_t *w, const int32_t *bias, int8_t *out, int32_t begin,
+                                     int32_t stop, ta_s8_cell *windows, const uint8_t *at)
 {
-    if (!ta_s8_is_small(conv)) {
-        ta_s8_line_of(conv, end, line, w, bias, begin, stop, out);
-        return;
-    }
     const int32_t size = ta_s8_small_size(conv), most = TA_S8_ROWS * TA_S8_PANEL / 2 / size;
-    ta_s8_line part = {windows, 0, size, {1, conv->depth, 0}, line->first};
-    for (int32_t done = 0; done < line->rows; done += part.rows, part.first += part.rows) {
-        part.rows = line->rows - done < most ? line->rows - done : most;
-        ta_s8_small_neon(conv, windows, line->cells + done * line->next, (int64_t)conv->dilation_y * length, part.rows,
-                         at);
-        ta_s8_line_of(conv, end, &part, w, bias, begin, stop, out);
+    const int64_t gap = (int64_t)conv->dilation_y * length;
+    ta_s8_line part = {windows, 1, 0, 0, size, {1, conv->depth, 0}, line->first};
+    for (int32_t number = 0; number < line->lines; ++number) {
+        for (int32_t done = 0, some; done < line->rows; done += some) {
+            const int32_t left = line->rows - done;
+            some = left < most - part.rows ? left : most - part.rows;
+            ta_s8_small_neon(conv, windows + part.rows * size, ta_s8_line_at(line, number, done), gap, some, at);
+            part.rows += some;
+            if (part.rows == most || (some == left && number + 1 == line->lines)) {
+                ta_s8_line_of(conv, end, &part, w, bias, begin, stop, out);
+                part.first += part.rows;
+                part.rows = 0;
+            }
+        }
     }
 }
 
@@ -182,19 +284,21 @@ static inline void ta_s8_fused_lines(const ta_s8_conv2d *conv, const ta_s8_end *
     const int32_t run = conv->kernel_width * conv->channels, room = ta_s8_lined_room(conv) / length;
     const int32_t most = (room - ta_s8_lined_rows(conv, 1)) / conv->stride_y + 1;
     uint8_t at[64];
-    ta_s8_line line = {cells, conv->out_width, conv->stride_x * conv->channels,
+    ta_s8_line line = {cells, 0, conv->out_width, conv->stride_y * length, conv->stride_x * conv->channels,
                        {conv->kernel_height, run, conv->dilation_y * length - run}, 0};
-    if (ta_s8_is_small(conv)) {
+    if (ta_s8_is_small(conv) && ta_s8_is_in_table(conv)) {
         ta_s8_small_of(conv, at);
     }
     for (int32_t image = 0; image < conv->batch; ++image) {
-        for (int32_t y = 0, some; y < conv->out_height; y += some) {
-            some = conv->out_height - y < most ? conv->out_height - y : most;
-            ta_s8_rows_of(conv, cells, x, image, y * conv->stride_y - conv->top, ta_s8_lined_rows(conv, some), columns);
-            for (int32_t r = 0; r < some; ++r, line.first += conv->out_width) {
-                line.cells = cells + r * conv->stride_y * length;
-                ta_s8_fused_row(conv, end, &line, length, w, bias, out, begin, stop,
-                                cells + TA_S8_ROWS * TA_S8_PANEL / 2, at);
+        for (int32_t y = 0; y < conv->out_height; y += line.lines, line.first += line.lines * line.rows) {
+            line.lines = conv->out_height - y < most ? conv->out_height - y : most;
+            ta_s8_rows_of(conv, cells, x, image, y * conv->stride_y - conv->top, ta_s8_lined_rows(conv, line.lines),
+                          columns);
+            if (ta_s8_is_small(conv)) {
+                ta_s8_fused_small(conv, end, &line, length, w, bias, out, begin, stop,
+                                  cells + TA_S8_ROWS * TA_S8_PANEL / 2, at);
+            } else {
+                ta_s8_line_of(conv, end, &line, w, bias, begin, stop, out);
             }
         }
     }
@@ -206,7 +310,7 @@ static inline void ta_s8_fused_panels(const ta_s8_conv2d *conv, const ta_s8_end 
                                       ta_s8_pixel pixel, int64_t first)
 {
     const int64_t pixels = (int64_t)conv->batch * conv->out_height * conv->out_width;
-    ta_s8_line line = {cells, TA_S8_ROWS, TA_S8_PANEL, {1, conv->depth, 0}, first};
+    ta_s8_line line = {cells, 1, TA_S8_ROWS, 0, TA_S8_PANEL, {1, conv->depth, 0}, first};
     for (; line.first < pixels; line.first += line.rows) {
         line.rows = pixels - line.first < TA_S8_ROWS ? (int32_t)(pixels - line.first) : TA_S8_ROWS;
         ta_s8_gather(conv, cells, x, pixel, line.rows, 0, conv->depth);
@@ -225,7 +329,7 @@ static inline void ta_s8_fused_pixels(const ta_s8_conv2d *conv, const ta_s8_end 
     const int32_t channels = conv->channels, most = TA_S8_ROWS * TA_S8_PANEL / channels / 4 * 4 + 4;
     const int64_t pixels = (int64_t)conv->batch * conv->height * conv->width;
     const int64_t fewer = pixels * channels < conv->depth ? 0 : (pixels * channels - conv->depth) / channels + 1;
-    ta_s8_line line = {x, most, channels, {1, conv->depth, 0}, 0};
+    ta_s8_line line = {x, 1, most, 0, channels, {1, conv->depth, 0}, 0};
     for (; line.first < fewer; line.first += line.rows) {
         line.rows = fewer - line.first < most ? (int32_t)(fewer - line.first) : most;
         line.cells = x + line.first * channels;
@@ -235,6 +339,30 @@ static inline void ta_s8_fused_pixels(const ta_s8_conv2d *conv, const ta_s8_end 
     const ta_s8_pixel pixel = {(int32_t)(fewer / width / height), (int32_t)(fewer / width % height),
                                (int32_t)(fewer % width)};
     ta_s8_fused_panels(conv, end, x, w, bias, out, begin, stop, cells, pixel, fewer);
+}
+
+/* Whether windows are single pixels of the image with others between them, which the tile reads where they are. */
+static inline int ta_s8_is_strided(const ta_s8_conv2d *conv)
+{
+    return conv->kernel_height == 1 && conv->kernel_width == 1 && conv->top == 0 && conv->left == 0 &&
+           conv->channels % TA_S8_DEPTH == 0 && (conv->out_height - 1) * conv->stride_y < conv->height &&
+           (conv->out_width - 1) * conv->stride_x < conv->width;
+}
+
+/* All of these pixels: as many lines at once as stay in a cache. */
+static inline void ta_s8_fused_strided(const ta_s8_conv2d *conv, const ta_s8_end *end, const int8_t *x,
+                                       const int8_t *w, const int32_t *bias, int8_t *out, int32_t begin, int32_t stop)
+{
+    const int32_t below = conv->stride_y * conv->width * conv->channels;
+    const int32_t most = TA_S8_ROWS * TA_S8_PANEL / (conv->out_width * conv->channels) + 1;
+    ta_s8_line line = {x, 0, conv->out_width, below, conv->stride_x * conv->channels, {1, conv->depth, 0}, 0};
+    for (int32_t image = 0; image < conv->batch; ++image, x += conv->height * conv->width * conv->channels) {
+        for (int32_t y = 0; y < conv->out_height; y += line.lines, line.first += line.lines * line.rows) {
+            line.lines = conv->out_height - y < most ? conv->out_height - y : most;
+            line.cells = x + y * below;
+            ta_s8_line_of(conv, end, &line, w, bias, begin, stop, out);
+        }
+    }
 }
 
 /* Whether this driver takes a convolution: not where windows are too large to be gathered at once. */
@@ -253,6 +381,8 @@ static inline void ta_s8_conv2d_fused(const ta_s8_conv2d *conv, const ta_s8_end 
         ta_s8_fused_lines(conv, end, x, w, bias, out, begin, stop, cells);
     } else if (ta_s8_are_pixels(conv) && !conv->is_unsigned) {
         ta_s8_fused_pixels(conv, end, x, w, bias, out, begin, stop, cells);
+    } else if (ta_s8_is_strided(conv) && !conv->is_unsigned) {
+        ta_s8_fused_strided(conv, end, x, w, bias, out, begin, stop);
     } else {
         ta_s8_fused_panels(conv, end, x, w, bias, out, begin, stop, cells, pixel, 0);
     }

@@ -44,6 +44,13 @@ typedef struct {
     int32_t narrow;      /* 1 where no pair of weights is -128 twice: two products fit 16 bits */
 } ta_s8_depthwise;
 
+#ifdef TA_KERNELS_DOT
+/* Three taps of 16 channels, four bytes for each channel: what is in the fourth meets a weight of 0. */
+typedef struct {
+    int8_t of[4 * TA_DW_GROUP];
+} ta_s8_dw_place_of;
+#endif
+
 /* The weights of a group, and where the taps of a window are read. */
 typedef struct {
     const ta_s8_depthwise *conv;
@@ -53,6 +60,10 @@ typedef struct {
     int32_t step;                 /* bytes from a window in the image to its neighbour */
     const int8_t *at[TA_DW_TAPS]; /* `pad` for what is outside of the image */
     int8_t pad[TA_DW_GROUP];
+#ifdef TA_KERNELS_DOT
+    const int8_t *placed; /* whose weights are in `places` */
+    ta_s8_dw_place_of places[3];
+#endif
 } ta_s8_taps;
 
 /* Bytes from a tap of a window to that of the next. */
@@ -226,10 +237,18 @@ TA_PART void ta_s8_dw_line_of(ta_s8_taps *taps, const ta_s8_end *end, const int8
                               int32_t n, int32_t count, int8_t *out, int64_t first)
 {
     const ta_s8_depthwise *conv = taps->conv;
-    const ta_s8_dw_run line = ta_s8_dw_run_at(conv, down, at, count);
-    const int32_t outputs = line.outputs, next = down ? conv->out_width : 1;
+    const int32_t outputs = down ? conv->out_height : conv->out_width, next = down ? conv->out_width : 1;
     int32_t sums[TA_DW_PIXELS * TA_DW_GROUP] TA_VECTORS;
     first += (int64_t)at * (down ? 1 : conv->out_width);
+#ifdef TA_KERNELS_DOT
+    if (ta_s8_dw_is_dot(conv, down, outputs) && ta_s8_dw_is_fused(taps, end, count)) {
+        const ta_s8_dw_run whole = {down, at, outputs, 0, outputs, count};
+        ta_s8_dw_line_right_dot(taps, end, &whole, image, n, out + first * conv->apart + n,
+                                (int64_t)conv->apart * next);
+        return;
+    }
+#endif
+    const ta_s8_dw_run line = ta_s8_dw_run_at(conv, down, at, count);
 #ifdef TA_KERNELS_NEON
     if (ta_s8_dw_is_fused(taps, end, count)) {
         ta_s8_dw_line_right_neon(taps, end, &line, image, n, out + first * conv->apart + n,
@@ -254,6 +273,9 @@ static inline void ta_s8_dw_taps(ta_s8_taps *taps, const ta_s8_depthwise *conv, 
     taps->taps = (conv->kernel_height * conv->kernel_width + 1) / 2 * 2;
     taps->step = (down ? conv->stride_y * conv->width : conv->stride_x) * conv->channels;
     (void)memset(taps->pad, conv->pad, sizeof taps->pad);
+#ifdef TA_KERNELS_DOT
+    taps->placed = NULL;
+#endif
 }
 
 /* Channels from `n` on that are summed at once. */

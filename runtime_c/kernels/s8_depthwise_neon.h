@@ -75,7 +75,7 @@ TA_NEON_PART void ta_s8_dw_1_neon(int how, int both, const ta_s8_taps *taps, con
         ta_s8_store_neon(both, sink, 0, a, b, c, d);
     } else {
         const ta_s8_sixteen scale = ta_s8_scale_behind(sink);
-        ta_s8_put_neon(how, both, sink, &scale, 0, a, b, c, d);
+        ta_s8_put_1_neon(both, sink, &scale, 0, ta_s8_bytes_neon(how, both, &scale, a, b, c, d));
     }
 }
 
@@ -104,10 +104,10 @@ TA_NEON_PART void ta_s8_dw_4_neon(int how, int both, const ta_s8_taps *taps, con
         ta_s8_store_neon(both, sink, pixel + 3, a3, b3, c3, d3);
     } else {
         const ta_s8_sixteen scale = ta_s8_scale_behind(sink);
-        ta_s8_put_neon(how, both, sink, &scale, pixel, a0, b0, c0, d0);
-        ta_s8_put_neon(how, both, sink, &scale, pixel + 1, a1, b1, c1, d1);
-        ta_s8_put_neon(how, both, sink, &scale, pixel + 2, a2, b2, c2, d2);
-        ta_s8_put_neon(how, both, sink, &scale, pixel + 3, a3, b3, c3, d3);
+        ta_s8_put_4_neon(both, sink, &scale, pixel, ta_s8_bytes_neon(how, both, &scale, a0, b0, c0, d0),
+                         ta_s8_bytes_neon(how, both, &scale, a1, b1, c1, d1),
+                         ta_s8_bytes_neon(how, both, &scale, a2, b2, c2, d2),
+                         ta_s8_bytes_neon(how, both, &scale, a3, b3, c3, d3));
     }
 }
 

@@ -4,7 +4,7 @@
  * For N outputs and K products each, weights are int8 w[N / 8][K / 4][8][4], both rounded up, zeros where there is
  * nothing: four products of four outputs are one vector, and what SDOT adds to four sums.
  *
- * Forms: portable, NEON with and without dot product (`s8_fours_neon.h`).
+ * Forms: portable, NEON with and without dot product and i8mm (`s8_fours_neon.h`).
  */
 #ifndef TA_KERNELS_S8_FOURS_H
 #define TA_KERNELS_S8_FOURS_H
@@ -62,7 +62,8 @@ static inline void ta_s8_tile_in_place(int32_t rows, int32_t *sums, const int32_
 #ifdef TA_KERNELS_NEON
     const ta_s8_runs runs = {1, depth, 0};
     const ta_s8_sink sink = {sums, NULL, 0, NULL};
-    ta_s8_tile_neon(0, TA_SCALE_NOT, rows, &sink, start, step, cells, next, &runs, w, apart, blocks, narrow);
+    ta_s8_tile_neon(0, TA_SCALE_NOT, rows, &sink, start, step, cells, next, &runs, w, apart, blocks, narrow,
+                    NULL);
 #else
     (void)narrow;
     for (int32_t r = 0; r < rows; ++r) {

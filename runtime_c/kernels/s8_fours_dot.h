@@ -17,7 +17,7 @@
     int32x4_t d##r = both ? vld1q_s32(start + 12) : b##r; \
     start = ta_s8_start_behind(start, step)
 #define TA_S8_STORE(r) ta_s8_store_neon(both, sink, r, a##r, b##r, c##r, d##r)
-#define TA_S8_PUT(r) ta_s8_put_neon(how, both, sink, &scale, r, a##r, b##r, c##r, d##r)
+#define TA_S8_BYTES(r) ta_s8_bytes_neon(how, both, &scale, a##r, b##r, c##r, d##r)
 
 /* 32, 16, 8 or 4 cells of row `r`. */
 #define TA_S8_CELLS_32(r)                    \
@@ -100,7 +100,7 @@ TA_NEON_PART void ta_s8_tile_1_neon(int both, int narrow, int lined, int how, co
         TA_S8_STORE(0);
     } else {
         const ta_s8_sixteen scale = ta_s8_scale_behind(sink);
-        TA_S8_PUT(0);
+        ta_s8_put_1_neon(both, sink, &scale, 0, TA_S8_BYTES(0));
     }
 }
 
@@ -194,10 +194,7 @@ TA_NEON_PART void ta_s8_tile_few_neon(int both, int narrow, int lined, int how, 
         TA_S8_STORE(3);
     } else {
         const ta_s8_sixteen scale = ta_s8_scale_behind(sink);
-        TA_S8_PUT(0);
-        TA_S8_PUT(1);
-        TA_S8_PUT(2);
-        TA_S8_PUT(3);
+        ta_s8_put_4_neon(both, sink, &scale, 0, TA_S8_BYTES(0), TA_S8_BYTES(1), TA_S8_BYTES(2), TA_S8_BYTES(3));
     }
 }
 #endif

@@ -25,7 +25,7 @@
 #define TA_S8_SUMS(r) \
     vpaddq_s32(a##r, b##r), vpaddq_s32(c##r, d##r), vpaddq_s32(e##r, f##r), vpaddq_s32(g##r, h##r)
 #define TA_S8_STORE(r) ta_s8_store_neon(both, sink, r, TA_S8_SUMS(r))
-#define TA_S8_PUT(r) ta_s8_put_neon(how, both, sink, &scale, r, TA_S8_SUMS(r))
+#define TA_S8_BYTES(r) ta_s8_bytes_neon(how, both, &scale, TA_S8_SUMS(r))
 
 /* Eight cells of row `r`, or four. */
 #define TA_S8_FEW_CELLS(r)                   \
@@ -111,7 +111,7 @@ TA_NEON_PART void ta_s8_tile_1_neon(int both, int narrow, int lined, int how, co
         TA_S8_STORE(0);
     } else {
         const ta_s8_sixteen scale = ta_s8_scale_behind(sink);
-        TA_S8_PUT(0);
+        ta_s8_put_1_neon(both, sink, &scale, 0, TA_S8_BYTES(0));
     }
 }
 
@@ -153,8 +153,9 @@ TA_NEON_PART void ta_s8_tile_few_neon(int both, int narrow, int lined, int how, 
         TA_S8_STORE(1);
     } else {
         const ta_s8_sixteen scale = ta_s8_scale_behind(sink);
-        TA_S8_PUT(0);
-        TA_S8_PUT(1);
+        const int8x16_t one = TA_S8_BYTES(0), two = TA_S8_BYTES(1);
+        ta_s8_put_1_neon(both, sink, &scale, 0, one);
+        ta_s8_put_1_neon(both, sink, &scale, 1, two);
     }
 }
 #endif

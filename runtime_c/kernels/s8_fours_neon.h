@@ -1,5 +1,6 @@
 /* The tile of `s8_fours.h` for NEON; `s8_fours.h` includes this file. With dot product rows are summed by
- * `s8_fours_dot.h`, else by `s8_fours_long.h`. Sums are stored, or scaled in the registers where they were added.
+ * `s8_fours_dot.h`, and where there is i8mm many of them by `s8_fours_i8mm.h`; else by `s8_fours_long.h`. Sums are
+ * stored, or scaled in the registers where they were added.
  */
 #ifndef TA_KERNELS_S8_FOURS_NEON_H
 #define TA_KERNELS_S8_FOURS_NEON_H
@@ -20,15 +21,8 @@ typedef struct {
     int32_t count, length, gap;
 } ta_s8_runs;
 
-/* Where the sums of the next row begin. Compilers would keep the places of all rows, on the stack. */
-TA_NEON_PART const int32_t *ta_s8_start_behind(const int32_t *start, int32_t step)
-{
-    start += step;
-    __asm__("" : "+r"(start));
-    return start;
-}
-
 #include "kernels/s8_fours_dot.h"
+#include "kernels/s8_fours_i8mm.h"
 #include "kernels/s8_fours_long.h"
 
 /* All rows of one block of weights, or of two; `both` says which. With `narrow` no weight is -128. */
@@ -49,12 +43,26 @@ TA_NEON_PART void ta_s8_rows_neon(int both, int narrow, int lined, int how, int3
     }
 }
 
-/* The tile, for rows that are `next` cells apart, each of `runs`; with `lined` 0 of one run. */
+/* The tile, for rows that are `next` cells apart, each of `runs`; with `lined` 0 of one run. `eights` is NULL where
+ * weights were not arranged; with it `step` is 0. */
 TA_NEON_PART void ta_s8_tile_neon(int lined, int how, int32_t rows, const ta_s8_sink *sink, const int32_t *start,
                                   int32_t step, const ta_s8_cell *cells, int32_t next, const ta_s8_runs *runs,
-                                  const int8_t *w, int32_t apart, int32_t blocks, int narrow)
+                                  const int8_t *w, int32_t apart, int32_t blocks, int narrow,
+                                  const ta_s8_eights *eights)
 {
     const int8_t *const v = blocks == 2 ? w + apart : w;
+#ifdef TA_KERNELS_I8MM
+    if (eights != NULL) {
+        if (blocks == 2) {
+            ta_s8_rows_i8mm(1, lined, how, rows, sink, start, cells, next, runs, w, v, eights);
+        } else {
+            ta_s8_rows_i8mm(0, lined, how, rows, sink, start, cells, next, runs, w, v, eights);
+        }
+        return;
+    }
+#else
+    (void)eights;
+#endif
     if (TA_S8_MINDS && !narrow) {
         if (blocks == 2) {
             ta_s8_rows_neon(1, 0, lined, how, rows, sink, start, step, cells, next, runs, w, v);

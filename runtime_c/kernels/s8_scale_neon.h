@@ -85,17 +85,25 @@ typedef struct {
     int32x4_t multiplier[4], up[4];
     int16x8_t offset;
     int8x16_t low, high, flip;
+    int32_t clamps; /* 0 where all bytes are results as they are */
 } ta_s8_sixteen;
 
-TA_NEON_PART void ta_s8_sixteen_of(ta_s8_sixteen *all, int how, const ta_s8_scale *scale, const int32_t *multiplier,
-                                   const int8_t *shift)
+/* Whether any byte is to be clamped or flipped. */
+static inline int32_t ta_s8_clamps(const ta_s8_scale *scale)
+{
+    return scale->low > -128 || scale->high < 127 || scale->flip != 0;
+}
+
+TA_NEON_PART void ta_s8_sixteen_of(ta_s8_sixteen *all, int how, int32_t clamps, const ta_s8_scale *scale,
+                                   const int32_t *multiplier, const int8_t *shift)
 {
     const int8x8_t base = vdup_n_s8(how == TA_SCALE_HIGH ? 31 : 0);
     const int8x16_t right = vld1q_s8(shift);
     const int16x8_t up0 = vsubl_s8(base, vget_low_s8(right)), up1 = vsubl_s8(base, vget_high_s8(right));
-    for (int part = 0; part < 4; ++part) {
-        all->multiplier[part] = vld1q_s32(multiplier + 4 * part);
-    }
+    all->multiplier[0] = vld1q_s32(multiplier);
+    all->multiplier[1] = vld1q_s32(multiplier + 4);
+    all->multiplier[2] = vld1q_s32(multiplier + 8);
+    all->multiplier[3] = vld1q_s32(multiplier + 12);
     all->up[0] = vmovl_s16(vget_low_s16(up0));
     all->up[1] = vmovl_high_s16(up0);
     all->up[2] = vmovl_s16(vget_low_s16(up1));
@@ -104,32 +112,33 @@ TA_NEON_PART void ta_s8_sixteen_of(ta_s8_sixteen *all, int how, const ta_s8_scal
     all->low = vdupq_n_s8((int8_t)scale->low);
     all->high = vdupq_n_s8((int8_t)scale->high);
     all->flip = vdupq_n_s8((int8_t)scale->flip);
+    all->clamps = clamps;
 }
 
-TA_NEON_PART int32x4_t ta_s8_rescaled_neon(int how, int32x4_t sum, const ta_s8_sixteen *all, int part)
+TA_NEON_PART int32x4_t ta_s8_rescaled_neon(int how, int32x4_t sum, int32x4_t multiplier, int32x4_t up)
 {
     if (how == TA_SCALE_HIGH) { /* twice the product, of which the upper half is exact */
-        return vrshlq_s32(vqdmulhq_s32(sum, all->multiplier[part]), all->up[part]);
+        return vrshlq_s32(vqdmulhq_s32(sum, multiplier), up);
     }
-    if (how == TA_SCALE_RIGHT) {
-        return ta_s8_right_neon(sum, all->multiplier[part], all->up[part]);
-    }
-    return ta_s8_tflite_neon(sum, all->multiplier[part], all->up[part]);
+    return how == TA_SCALE_RIGHT ? ta_s8_right_neon(sum, multiplier, up) : ta_s8_tflite_neon(sum, multiplier, up);
 }
 
-/* The results of 16 sums, or with `both` 0 of the 8 of `a` and `b`. */
+/* The results of 16 sums before they are clamped, or with `both` 0 of the 8 of `a` and `b`. */
+#define TA_S8_RESCALED(sum, part) ta_s8_rescaled_neon(how, sum, all->multiplier[part], all->up[part])
 TA_NEON_PART int8x16_t ta_s8_bytes_neon(int how, int both, const ta_s8_sixteen *all, int32x4_t a, int32x4_t b,
                                         int32x4_t c, int32x4_t d)
 {
-    const int16x4_t one = vqmovn_s32(ta_s8_rescaled_neon(how, a, all, 0));
-    const int16x8_t low = vqmovn_high_s32(one, ta_s8_rescaled_neon(how, b, all, 1));
+    const int16x8_t low = vqmovn_high_s32(vqmovn_s32(TA_S8_RESCALED(a, 0)), TA_S8_RESCALED(b, 1));
     const int8x8_t half = vqmovn_s16(vqaddq_s16(low, all->offset));
-    int8x16_t bytes = vcombine_s8(half, half);
-    if (both) {
-        const int16x4_t three = vqmovn_s32(ta_s8_rescaled_neon(how, c, all, 2));
-        const int16x8_t high = vqmovn_high_s32(three, ta_s8_rescaled_neon(how, d, all, 3));
-        bytes = vqmovn_high_s16(half, vqaddq_s16(high, all->offset));
+    if (!both) {
+        return vcombine_s8(half, half);
     }
+    const int16x8_t high = vqmovn_high_s32(vqmovn_s32(TA_S8_RESCALED(c, 2)), TA_S8_RESCALED(d, 3));
+    return vqmovn_high_s16(half, vqaddq_s16(high, all->offset));
+}
+
+TA_NEON_PART int8x16_t ta_s8_clamped_neon(const ta_s8_sixteen *all, int8x16_t bytes)
+{
     return veorq_s8(vmaxq_s8(vminq_s8(bytes, all->high), all->low), all->flip);
 }
 
@@ -142,6 +151,14 @@ typedef struct {
 } ta_s8_sink;
 
 enum { TA_SCALE_NOT = -1 }; /* sums are stored */
+
+/* Where the sums of the next row begin. Compilers would keep the places of all rows, on the stack. */
+TA_NEON_PART const int32_t *ta_s8_start_behind(const int32_t *start, int32_t step)
+{
+    start += step;
+    __asm__("" : "+r"(start));
+    return start;
+}
 
 /* The scale, once sums are there. Compilers that knew it before would keep it in registers that sums need. */
 TA_NEON_PART ta_s8_sixteen ta_s8_scale_behind(const ta_s8_sink *sink)
@@ -164,16 +181,35 @@ TA_NEON_PART void ta_s8_store_neon(int both, const ta_s8_sink *sink, int32_t r, 
     }
 }
 
-/* The same, scaled. */
-TA_NEON_PART void ta_s8_put_neon(int how, int both, const ta_s8_sink *sink, const ta_s8_sixteen *scale, int32_t r,
-                                 int32x4_t a, int32x4_t b, int32x4_t c, int32x4_t d)
+/* 16 bytes, or 8. */
+TA_NEON_PART void ta_s8_put_neon(int both, int8_t *out, int8x16_t bytes)
 {
-    const int8x16_t bytes = ta_s8_bytes_neon(how, both, scale, a, b, c, d);
     if (both) {
-        vst1q_s8(sink->out + r * sink->apart, bytes);
+        vst1q_s8(out, bytes);
     } else {
-        vst1_s8(sink->out + r * sink->apart, vget_low_s8(bytes));
+        vst1_s8(out, vget_low_s8(bytes));
     }
+}
+
+/* The results of one row, or of four from row `r` on, once they are clamped. */
+TA_NEON_PART void ta_s8_put_1_neon(int both, const ta_s8_sink *sink, const ta_s8_sixteen *scale, int32_t r,
+                                   int8x16_t bytes)
+{
+    ta_s8_put_neon(both, sink->out + r * sink->apart, scale->clamps ? ta_s8_clamped_neon(scale, bytes) : bytes);
+}
+
+TA_NEON_PART void ta_s8_put_4_neon(int both, const ta_s8_sink *sink, const ta_s8_sixteen *scale, int32_t r,
+                                   int8x16_t a, int8x16_t b, int8x16_t c, int8x16_t d)
+{
+    int8_t *const out = sink->out + r * sink->apart;
+    if (scale->clamps) {
+        a = ta_s8_clamped_neon(scale, a), b = ta_s8_clamped_neon(scale, b);
+        c = ta_s8_clamped_neon(scale, c), d = ta_s8_clamped_neon(scale, d);
+    }
+    ta_s8_put_neon(both, out, a);
+    ta_s8_put_neon(both, out + sink->apart, b);
+    ta_s8_put_neon(both, out + 2 * sink->apart, c);
+    ta_s8_put_neon(both, out + 3 * sink->apart, d);
 }
 
 /* Leaves `rows` rows behind. */
@@ -190,18 +226,13 @@ TA_NEON_PART void ta_s8_sink_behind(int how, ta_s8_sink *sink, int32_t rows)
 TA_NEON_PART void ta_s8_scale_as_neon(int how, int both, const ta_s8_scale *scale, const ta_s8_rows *all)
 {
     ta_s8_sixteen constants;
-    ta_s8_sixteen_of(&constants, how, scale, all->multiplier, all->shift);
+    ta_s8_sixteen_of(&constants, how, 1, scale, all->multiplier, all->shift);
     const int32_t *sums = all->sums;
     int8_t *out = all->out;
     for (int32_t r = all->rows; r > 0; --r, sums += all->from, out += all->to) {
         const int32x4_t a = vld1q_s32(sums), b = vld1q_s32(sums + 4);
         const int32x4_t c = both ? vld1q_s32(sums + 8) : a, d = both ? vld1q_s32(sums + 12) : b;
-        const int8x16_t bytes = ta_s8_bytes_neon(how, both, &constants, a, b, c, d);
-        if (both) {
-            vst1q_s8(out, bytes);
-        } else {
-            vst1_s8(out, vget_low_s8(bytes));
-        }
+        ta_s8_put_neon(both, out, ta_s8_clamped_neon(&constants, ta_s8_bytes_neon(how, both, &constants, a, b, c, d)));
     }
 }
 

@@ -135,11 +135,16 @@ TA_NEON_CALL void ta_s8_rows_of(const ta_s8_conv2d *conv, int8_t *panel, const i
     ta_s8_part_neon(conv, panel, x, number, &part);
 }
 
-/* Windows of at most 4 rows of fewer than 16 bytes, whose products are found in a table of these rows: number `at` of 64
- * bytes. */
+/* Windows whose rows have fewer than 16 bytes. Products of those of at most 4 rows are found in a table of these rows:
+ * number `at` of 64 bytes. */
 static inline int ta_s8_is_small(const ta_s8_conv2d *conv)
 {
-    return conv->kernel_height <= 4 && conv->kernel_width * conv->channels < 16;
+    return conv->kernel_width * conv->channels < 16 && conv->depth <= 512;
+}
+
+static inline int ta_s8_is_in_table(const ta_s8_conv2d *conv)
+{
+    return conv->kernel_height <= 4;
 }
 
 static inline void ta_s8_small_of(const ta_s8_conv2d *conv, uint8_t *at)
@@ -153,7 +158,7 @@ static inline void ta_s8_small_of(const ta_s8_conv2d *conv, uint8_t *at)
 /* Bytes from a small window to the next. */
 static inline int32_t ta_s8_small_size(const ta_s8_conv2d *conv)
 {
-    return conv->depth <= 32 ? 32 : 64;
+    return !ta_s8_is_in_table(conv) ? conv->depth : conv->depth <= 32 ? 32 : 64;
 }
 
 /* `count` windows of lines, whose rows are `gap` bytes apart. */
@@ -174,11 +179,33 @@ TA_NEON_PART void ta_s8_small_as_neon(int size, int8_t *to, const int8_t *from, 
     }
 }
 
+/* The same with any number of rows, which are copied one after the other: what is copied too much is overwritten. */
+TA_NEON_PART void ta_s8_small_rows_neon(int32_t size, int8_t *to, const int8_t *from, int32_t step, int32_t rows,
+                                        int64_t gap, int32_t run, int32_t count)
+{
+    for (; count > 0; --count, from += step, to += size) {
+        const int8_t *row = from;
+        int8_t *next = to;
+        int32_t left = rows;
+        for (; left >= 2; left -= 2, row += 2 * gap, next += 2 * run) {
+            vst1q_s8(next, vld1q_s8(row));
+            vst1q_s8(next + run, vld1q_s8(row + gap));
+        }
+        if (left > 0) {
+            vst1q_s8(next, vld1q_s8(row));
+            next += run;
+        }
+        vst1q_s8(next, vdupq_n_s8(0));
+    }
+}
+
 TA_NEON_CALL void ta_s8_small_neon(const ta_s8_conv2d *conv, int8_t *to, const int8_t *from, int64_t gap, int32_t count,
                                    const uint8_t *at)
 {
     const int32_t step = conv->stride_x * conv->channels, rows = conv->kernel_height;
-    if (ta_s8_small_size(conv) == 32) {
+    if (!ta_s8_is_in_table(conv)) {
+        ta_s8_small_rows_neon(conv->depth, to, from, step, rows, gap, conv->kernel_width * conv->channels, count);
+    } else if (ta_s8_small_size(conv) == 32) {
         ta_s8_small_as_neon(32, to, from, step, rows, gap, count, at);
     } else {
         ta_s8_small_as_neon(64, to, from, step, rows, gap, count, at);

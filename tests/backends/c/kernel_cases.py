@@ -113,6 +113,13 @@ NARROW = (
 )
 """Depthwise: channels that fill no 8, the last of which end the image, in lines of many windows."""
 
+LINES = (
+    Shape(image=(3, 75), channels=(24, 24), kernel=(3, 3), padding=(1, 1, 1, 1)),
+    Shape(image=(41, 2), channels=(16, 16), kernel=(3, 3), padding=(7, 1, 9, 0), strides=(2, 1)),
+    Shape(image=(5, 2), channels=(8, 8), kernel=(3, 3), padding=(1, 9, 1, 8), batch=2),
+)
+"""Depthwise: lines of more places than are kept at once, and some that begin and end far outside."""
+
 LONG = (
     Shape(image=(3, 5), channels=(400, 40), kernel=(2, 3), padding=(1, 1, 0, 1)),
     Shape(image=(12, 10), channels=(3, 50), kernel=(5, 5), padding=(4, 4, 4, 4), dilation=(2, 2)),

@@ -17,9 +17,11 @@ from tests.backends.c.integer_cases import integer_cases
 from tests.backends.c.kernel_cases import (
     CHOSEN,
     LARGE,
+    LINES,
     NARROW,
     conv2d_cases,
     dense_cases,
+    depthwise_case,
     depthwise_cases,
     random_shape,
     sum_cases,
@@ -61,9 +63,11 @@ NEON = Form(
     isa=InstructionSet.AARCH64,
 )
 DOT = evolve(NEON, compiler=(*ARM, "-march=armv8.2-a+dotprod"), macro="TA_KERNELS_DOT")
+I8MM = evolve(NEON, compiler=(*ARM, "-march=armv8.2-a+dotprod+i8mm"), macro="TA_KERNELS_I8MM")
 FORMS = {
     "NEON": NEON,
     "dot product": DOT,
+    "i8mm": I8MM,
     "NEON, laid out for others": evolve(NEON, isa=InstructionSet.GENERIC, tiles=True),
     "dot product, laid out for others": evolve(DOT, isa=InstructionSet.GENERIC, tiles=True),
     "RISC-V V": Form(
@@ -87,6 +91,7 @@ def cases_of(form: Form) -> list[Case]:
     return [
         *products,
         *depthwise_cases(rng, [*NARROW, *(shape for shape in shapes if prod(shape.kernel) <= 25)]),
+        *(depthwise_case(rng, shape, "tflite", "int8") for shape in LINES),
         *sum_cases(rng, layout),
         *hybrid_dense_cases(rng, layout),
         *hybrid_conv2d_cases(rng, shapes, layout),
