@@ -18,6 +18,7 @@ from target_arch.backends.cores.hvx.instructions import (
     STORED,
     everywhere,
     exchanged,
+    hidden_zero,
     kept,
     word_of,
 )
@@ -102,11 +103,12 @@ class Adjacent:
                     with to.loop(WORDS) as pixel:
                         self._gathering.write(to, (x, room), begin + pixel, pixel)
                 place = (room, 0) if self.gathers else (x, begin * self.windows.depth)
-                for chunk in range(0, self.groups, WORDS):
+                with to.loop(ceil_div(self.groups, WORDS), hidden_zero()) as turn:
+                    chunk = tirx.min(turn * WORDS, max(self.groups - WORDS, 0))
                     self._turn(to, place, room, (chunk, number))
             yield first
 
-    def _turn(self, to: Writer, place: tuple[Pointer, Any], room: Pointer, of: tuple[int, Any]) -> None:
+    def _turn(self, to: Writer, place: tuple[Pointer, Any], room: Pointer, of: tuple[Any, Any]) -> None:
         """Makes of vectors with words of some pixels those with one word of 32 pixels."""
         (pointer, offset), (chunk, which) = place, of
         source = to.view(pointer, 1)
@@ -118,6 +120,6 @@ class Adjacent:
         for bit in range(len(words).bit_length() - 1):
             exchanged(to, words, bit, ("vdealvdd", -GROUP))
         target = to.view(room, 4)
-        for number, word in enumerate(words[: self.groups - chunk]):
+        for number, word in enumerate(words[: self.groups]):
             at = self.room // GROUP + ((chunk + number) * self.vectors + which) * WORDS
             store_vector(to, target, at, tirx.bitwise_xor(word, everywhere(word_of(STORED))))

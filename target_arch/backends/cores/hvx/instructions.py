@@ -49,3 +49,8 @@ def exchanged(to: Writer, vectors: list[Any], bit: int, by: tuple[str, int]) -> 
         if other != number:
             pair = intrinsic(name, vectors[other], vectors[number], tirx.const(width, WORD), dtype=PAIR)
             vectors[number], vectors[other] = registers(to, pair)
+
+
+def hidden_zero() -> Any:
+    """The number 0, which LLVM does not know: it does not write out a loop of so many turns more."""
+    return tirx.call_llvm_pure_intrin(WORD, "llvm.hexagon.A2.tfrsi", tirx.const(0, WORD))

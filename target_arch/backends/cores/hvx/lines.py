@@ -16,7 +16,15 @@ import numpy as np
 from attrs import frozen
 from tvm import tirx
 
-from target_arch.backends.cores.hvx.instructions import GROUP, STORED, everywhere, intrinsic, kept, word_of
+from target_arch.backends.cores.hvx.instructions import (
+    GROUP,
+    STORED,
+    everywhere,
+    hidden_zero,
+    intrinsic,
+    kept,
+    word_of,
+)
 from target_arch.backends.cores.hvx.routes import ByteRoute, moved, routes_of_all
 from target_arch.backends.cores.hvx.windows import ImageWindows
 from target_arch.backends.cores.hvx.writer import (
@@ -33,6 +41,10 @@ from target_arch.soc.rounding import ceil_div, round_up
 
 _MOST_BYTES = 6144
 """Of the lines in the room."""
+_WRITTEN_OUT = 64
+"""The most routes of bytes that are made one after the other; more are made in loops, which are a half to a
+quarter of the code and take a few percent more packets.
+"""
 
 
 @frozen(kw_only=True, eq=False)
@@ -174,8 +186,12 @@ class Lines:
         """
         x, routes, room = pointers
         with self._sequence(to, x, room) as first, to.loop(self.tiles) as tile:
-            for part in range(self.vectors):
-                self._write(to, (routes, room), (tile, part))
+            if self.vectors * self.cost > _WRITTEN_OUT:
+                with to.loop(self.vectors, hidden_zero()) as part:
+                    self._write(to, (routes, room), (tile, part), hidden_zero())
+            else:
+                for part in range(self.vectors):
+                    self._write(to, (routes, room), (tile, part), 0)
             yield first + self._first(tile)
 
     @contextmanager
@@ -242,8 +258,8 @@ class Lines:
         """The first output of a tile, in its sequence."""
         return tirx.min(tile * self._tile, self.rows * self._width - self._tile) if self.tiles > 1 else 0
 
-    def _write(self, to: Writer, pointers: tuple[Pointer, Pointer], at: tuple[Any, int]) -> None:
-        """Makes the words of a vector of a tile."""
+    def _write(self, to: Writer, pointers: tuple[Pointer, Pointer], at: tuple[Any, Any], zero: Any) -> None:
+        """Makes the words of a vector of a tile, in loops of `zero` turns more."""
         routes, room = pointers
         assert self.routes is not None
         tile, part = at
@@ -251,11 +267,11 @@ class Lines:
         row, column = tirx.floordiv(first, self._width), tirx.floormod(first, self._width)
         begin = row * self.pitch + column * self.step
         control = (tile * self.vectors + part) * self.loads
-        with to.loop(self.windows.kernel[0]) as line:
+        with to.loop(self.windows.kernel[0], zero) as line:
             down = line * self.windows.dilation[0]
             phase, number = tirx.floormod(down, self._phases), tirx.floordiv(down, self._phases)
             place = begin + phase * self._phase_bytes(self.rows) + number * self.pitch
-            with to.loop(self.words) as word:
+            with to.loop(self.words, zero) as word:
                 source = room, place + word * GROUP
                 value = moved(to, routes, source, self.routes[0], control)
                 at_word = self.room // GROUP + (line * self.words + word) * self._tile + part * WORDS
