@@ -3,7 +3,8 @@ may.
 
 Every operator computes `out[i] = salt + sum((k + 3) * in_k[i mod len])` modulo 251, so that a tile of equally
 long tensors is the tile of the result, and any byte that is not where it should be changes the output. A
-buffer that begins to live holds random bytes, whatever was there before.
+buffer that begins to live holds random bytes, whatever was there before: one that calls of one device alone
+touch begins when the first of them is executed, as calls before it may need its bytes until then.
 """
 
 from collections.abc import Callable, Mapping
@@ -59,12 +60,14 @@ class Simulator:
         self._buffers = {buffer.name: buffer for buffer in steps.buffers}
         self._kinds = {operator.id: operator.kind for operator in model.operators}
         random = self._random = Random(seed)
-        self._beginning: dict[int, list[str]] = {}
+        self._beginning: dict[int | Event | None, list[str]] = {}
         kept = {"constant", "input", "state"}
         in_place = {over for over, _ in plan.in_place}
         for buffer in steps.buffers:
             if buffer.kind not in kept and buffer.name not in in_place:
-                self._beginning.setdefault(buffer.first, []).append(buffer.name)
+                first = steps.steps[buffer.calls.first] if buffer.calls else None
+                begins = first.event if isinstance(first, Dispatch) else buffer.first
+                self._beginning.setdefault(begins, []).append(buffer.name)
         self._arenas = {
             buffer.arena: bytearray(random.randbytes(plan.peaks[buffer.arena])) for buffer in steps.buffers
         }
@@ -88,8 +91,7 @@ class Simulator:
         for tensor, name in self._order.inputs:
             self._write(Slice(of=name, offset=0, row_bytes=len(inputs[tensor])), inputs[tensor])
         for number, step in enumerate(self._order.steps):
-            for name in self._beginning.get(number, ()):
-                self._write(self._rest(name, 0), self._random.randbytes(self._buffers[name].bytes))
+            self._begin(number)
             if isinstance(step, Wait):
                 self._complete(step.event)
             elif not isinstance(step, Load) and number != skipped:
@@ -112,7 +114,12 @@ class Simulator:
         for _, step in done:
             self._execute(step)
 
+    def _begin(self, when: int | Event | None) -> None:
+        for name in self._beginning.get(when, ()):
+            self._write(self._rest(name, 0), self._random.randbytes(self._buffers[name].bytes))
+
     def _execute(self, step: Copy | Dispatch) -> None:
+        self._begin(step.event)
         if isinstance(step, Copy):
             self._write(step.target, self._read(step.source))
             return

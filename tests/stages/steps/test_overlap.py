@@ -168,6 +168,23 @@ def test_the_host_waits_to_start_others_before_it_computes_for_long(monkeypatch:
     assert not beside(executed(lowered(model, chips.EDGE)).spans, "long", "b")
 
 
+def test_calls_that_nobody_has_waited_for_have_the_bytes_of_those_before() -> None:
+    """The host computes `e` from `y` while operators are in the queue of the DSP, whose first one is over."""
+    model = chips.model(
+        ("a", "add", ("y", "x"), 100),
+        ("b", "soft", ("a",), 64),
+        ("c", "soft", ("b",), 100),
+        ("d", "soft", ("c",), 64),
+        ("e", "soft", ("y",), 64),
+        inputs={"x": 512, "y": 128},
+    )
+    result = lowered(model, chips.EDGE)
+    inputs, late = random_inputs(model, seed=1), iter([False, False, False])
+    simulator = Simulator(result.steps, result.plan, model, lambda: next(late, True))
+    assert result.plan.offsets["a@tcm"] == result.plan.offsets["c@tcm"]
+    assert simulator.run(inputs) == reference(model, inputs)
+
+
 def test_what_fits_one_after_the_other_only_runs_so_and_says_why() -> None:
     """Each layer takes the whole memory of the engine."""
     model = chips.model(
