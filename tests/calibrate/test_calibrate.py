@@ -112,7 +112,7 @@ def test_a_run_with_an_operator_like_none_that_was_measured_has_no_interval(
     assert made.costs.low == made.costs.high == made.execution.makespan
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_code_that_changed_is_said_and_measured_again(on_host: CalibrationReport) -> None:
     document = json.loads(on_host.cost_file)
     names = [name for name in document["measured"]["host_cpu"] if name.startswith("dense")]

@@ -43,7 +43,7 @@ def test_the_page(folder: Path, capsys: pytest.CaptureFixture[str], pytestconfig
     assert VARYING.sub("", second[1]) == VARYING.sub("", first[1])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_refusal(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shown = re.search(r"```\n\$ (target-arch quantize .*?)\n(.*?)```", PAGE.read_text(), re.DOTALL)
     assert shown is not None

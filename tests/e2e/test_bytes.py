@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.conftest import DIGITS
 
 
@@ -17,6 +19,7 @@ def _digest(folder: Path) -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 def test_same_bytes(tmp_path: Path) -> None:
     digests = []
     for seed, where in (("1", "here"), ("4711", "elsewhere")):

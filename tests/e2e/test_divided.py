@@ -154,6 +154,6 @@ def test_times_have_the_shares_of_divided_operators(divided: CompiledModel, bund
     assert "divided operator" in str(times)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_same_input_gives_the_same_bytes(divided: CompiledModel) -> None:
     assert _compiled(Divide.AUTO).bundle == divided.bundle

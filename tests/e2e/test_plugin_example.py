@@ -117,7 +117,7 @@ def test_a_model_runs_on_it_and_is_right(
     assert digest() == before
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.usefixtures("installed")
 @pytest.mark.parametrize("sanitizer", ["address,undefined", "thread"])
 @pytest.mark.parametrize("compiler", ["gcc", pytest.param("clang", marks=pytest.mark.long)])

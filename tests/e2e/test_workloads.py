@@ -188,8 +188,7 @@ def check_program(source: Path, made: ModelsCompilation, cc: str, folder: Path, 
     assert (done.stdout, done.returncode) == ("0 failures\n", 0), done.stdout + done.stderr
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("schedule", [Schedule.PRIORITIES, Schedule.TABLE])
+@pytest.mark.parametrize("schedule", slow_except((), Schedule, by_hand=[Schedule.TABLE]))
 def test_memory_of_the_caller(schedule: Schedule, needs_tool: Tool, tmp_path: Path) -> None:
     """Nothing is copied, what is lent wrongly has a status, and all of it is given back."""
     made = compiled(*digits(2, 1, period=20), io=IoOwner.CALLER, schedule=schedule)

@@ -22,7 +22,7 @@ KEEPING = Evaluator(PLUG_INS)
 """Has seen all points of earlier examples, in any order."""
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @settings(deadline=None, max_examples=15)
 @given(st.integers(0, SPACE.size - 1))
 def test_an_outcome_is_that_of_a_fresh_evaluator(number: int) -> None:

@@ -20,7 +20,7 @@ MODELS = {"onnx", "onnx-ml", "tflite", "archive", "pt2"}
 """Their libraries take seconds to import."""
 
 
-@pytest.mark.parametrize("name", slow_except(["soc", "target", "manifest"], READERS))
+@pytest.mark.parametrize("name", slow_except(["soc", "target", "manifest"], READERS, by_hand=["onnx-ml"]))
 def test_every_mutant_is_read_or_refused(name: str) -> None:
     needed = NEEDS.get(name)
     if needed is not None and importlib.util.find_spec(needed) is None:

@@ -40,7 +40,7 @@ def test_without_limits_no_more_than_the_library_s_own(tmp_path: Path) -> None:
     assert result.combinations == 64
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_budget_between_int8_and_float_is_held_to_the_byte(tmp_path: Path) -> None:
     base = quantize_to_fit(request(tmp_path))
     sizes = [row.price.outcome.bytes["flash"] for row in base.rows]

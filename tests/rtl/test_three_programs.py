@@ -74,6 +74,7 @@ def emulators(process: int) -> list[str]:
     return [Path(f"/proc/{child}/comm").read_text().strip() for child in children]
 
 
+@pytest.mark.long
 def test_three_programs_at_once(
     bundle: Path, model: Path, frame: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -67,6 +67,7 @@ def test_both_servers_measure(tracker: tuple[str, int]) -> None:
     assert ", on 2 servers\n" in str(report)
 
 
+@pytest.mark.long
 def test_a_key_that_no_server_has(tracker: tuple[str, int]) -> None:
     with pytest.raises(DiagnosticError) as refusal:
         tune(request(tracker, "fast_board"))

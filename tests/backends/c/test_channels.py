@@ -104,7 +104,10 @@ def cases(isa: InstructionSet) -> Iterator[Case]:
         yield from (case for case in cases_of(model, isa, 6) if case.region.axis == "channels")
 
 
-@pytest.fixture(scope="module", params=slow_except(["of the processor"], FORMS, by_hand=["portable, quads"]))
+BY_HAND = ("SSE2", "portable, quads", "portable, chunks")
+
+
+@pytest.fixture(scope="module", params=slow_except(["of the processor"], FORMS, by_hand=BY_HAND))
 def form(
     request: pytest.FixtureRequest,
     tmp_path_factory: pytest.TempPathFactory,

@@ -74,6 +74,7 @@ def test_there_are_cases_of_every_sort() -> None:
     assert any(isinstance(unit, StripedConvolution) and unit.depthwise for unit in units)
 
 
+@pytest.mark.slow
 def test_a_region_computes_what_its_operators_do(library: ctypes.CDLL) -> None:
     for case in cases():
         assert_computes_the_same(case, library)

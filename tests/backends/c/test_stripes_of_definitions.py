@@ -69,6 +69,7 @@ def test_there_are_cases_of_every_sort() -> None:
     assert {case.region.over is None for case in cases()} == {True, False}
 
 
+@pytest.mark.slow
 def test_a_region_computes_what_its_operators_do(library: ctypes.CDLL) -> None:
     for case in cases():
         assert_computes_the_same(case, library)

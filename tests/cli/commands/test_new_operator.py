@@ -34,7 +34,7 @@ def test_what_is_written(project: Path) -> None:
     assert not any("my_operator" in path.read_text() for path in written.values())
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_its_own_tests_pass_from_its_folder_and_installed(
     project: Path, tmp_path: Path, needs_tool: Callable[[str], str]
 ) -> None:

@@ -39,7 +39,7 @@ def test_a_file_that_verifies(folder: Path, capsys: pytest.CaptureFixture[str]) 
     assert main(["verify", "out.onnx", "--soc", SOC, "--count", "3", "--quiet"]) == 0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_json_and_python_say_the_same(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*ARGUMENTS, "--within", "flash=2600B", "--quiet", "--format", "json"]) == 0
     printed = json.loads(capsys.readouterr().out)

@@ -73,7 +73,7 @@ def test_chips_and_backends(capsys: pytest.CaptureFixture[str], tmp_path: Path) 
     assert printed(capsys, "show", "nowhere", code=2)["diagnostics"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_models(capsys: pytest.CaptureFixture[str]) -> None:
     zynq = (DIGITS, "--soc", "zynq_edge")
     assert printed(capsys, "operators", DIGITS)

@@ -73,6 +73,7 @@ def test_the_manifest_has_it(made: CompiledModel) -> None:
     assert b'"frames"' not in compiled(None).bundle.files["manifest.json"]
 
 
+@pytest.mark.slow
 def test_orders_take_the_hosts_time_of_every_frame(made: CompiledModel) -> None:
     """With orders of 200 us the host alone sets the period, however many frames are in flight. A port that
     takes calls one by one has an order for each, one that joins them an order for those in a row.

@@ -47,7 +47,12 @@ def check(code: str, dtype: str, folder: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("code", "dtype"), [("FULLY_CONNECTED", "int8"), ("FULLY_CONNECTED", "int16"), ("CONV_2D", "int8")]
+    ("code", "dtype"),
+    [
+        pytest.param("FULLY_CONNECTED", "int8", marks=pytest.mark.long),
+        ("FULLY_CONNECTED", "int16"),
+        ("CONV_2D", "int8"),
+    ],
 )
 def test_weights_of_4_bits(code: str, dtype: str, tmp_path: Path, needs_tool: Callable[[str], str]) -> None:
     needs_tool("gcc")

@@ -68,7 +68,7 @@ def test_nothing_is_packed_at_once() -> None:
     assert cores.interpreted([[], [], [], []], 0, 1) == (FOUND, 0, [], [0])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_both_cores_do_the_same() -> None:
     compiled = cores.compiled()
     if compiled is None:

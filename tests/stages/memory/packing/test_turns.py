@@ -95,7 +95,7 @@ def queues(draw: st.DrawFn) -> list[Buffer]:
 
 
 @pytest.mark.slow
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(queues())
 def test_plans_share_only_what_calls_have_in_turn_and_are_never_higher_for_it(rows: list[Buffer]) -> None:
     plan, arena = allocate(rows, {"m": 10_000}), Arena("m")
