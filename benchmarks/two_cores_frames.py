@@ -59,23 +59,19 @@ _FRAMES = """int frames_in_flight(int count)
     void *ends[{outputs}];
     net_frame_inputs from;
     net_frame_outputs to;
-    int given = 0;
     for (int i = 0; i < {inputs}; i++)
         starts[i] = given_bytes[i];
     for (int i = 0; i < {outputs}; i++)
         ends[i] = taken_bytes[i];
     memcpy(&from, starts, sizeof from);
     memcpy(&to, ends, sizeof to);
-    for (int taken = 0; taken < count;) {{
-        ta_status status = TA_OK;
-        while (given < count && (status = net_submit(&from, NULL)) == TA_OK)
-            given++;
-        if ((status != TA_OK && status != TA_ERROR_BUSY) || net_wait() != TA_OK)
+    for (int given = 0, taken = 0; taken < count; given++) {{
+        ta_frame frame;
+        if (net_exchange(given < count ? &from : NULL, &to, &frame) != TA_OK)
             return -1;
-        while ((status = net_result(&to, NULL)) == TA_OK)
-            taken++;
-        if (status != TA_ERROR_BUSY && status != TA_ERROR_STATE)
-            return status;
+        if (frame.status != TA_OK && frame.status != TA_ERROR_BUSY)
+            return frame.status;
+        taken += frame.status == TA_OK;
     }}
     return 0;
 }}

@@ -793,6 +793,49 @@ ta_status ta_frames_result(ta_frames *f, void *const *outputs, ta_frame *frame)
     return status == TA_OK ? leave(f, result(f, outputs, frame)) : status;
 }
 
+/* Go on until there is a place for a frame, or, where none is given, until the oldest one is over. One result is taken on
+ * the way, if there is one. TA_ERROR_BUSY: another one has to be taken before. */
+static ta_status make_place(ta_frames *f, int is_given, void *const *outputs, ta_frame *frame)
+{
+    for (;;) {
+        if (frame->status == TA_ERROR_BUSY && is_over(f))
+            (void)result(f, outputs, frame);
+        if ((is_given && !f->waiting) || (!is_given && frame->status != TA_ERROR_BUSY))
+            return TA_OK;
+        if (f->submitted == f->returned)
+            return TA_ERROR_STATE;
+        if (f->at.step == 0u && !f->begun && !may_begin(f) && frame->status != TA_ERROR_BUSY)
+            return TA_ERROR_BUSY;
+        const ta_status status = go_on(f, f->runtime->timeout_us);
+        if (status != TA_OK)
+            return status;
+    }
+}
+
+/* Inputs are copied before others compute, so that nobody has to wait until they are seen. */
+static ta_status exchange(ta_frames *f, const void *const *inputs, void *const *outputs, ta_frame *frame)
+{
+    if (inputs != NULL && !all_given(f, inputs))
+        return TA_ERROR_ARGUMENT;
+    ta_status status = make_place(f, inputs != NULL, outputs, frame);
+    if (status != TA_OK || inputs == NULL)
+        return status;
+    status = submit(f, inputs, NULL);
+    if (status == TA_OK)
+        (void)make_place(f, 1, outputs, frame); /* what goes wrong is in results */
+    return status;
+}
+
+ta_status ta_frames_exchange(ta_frames *f, const void *const *inputs, void *const *outputs, ta_frame *frame)
+{
+    const ta_frame none = {0, TA_ERROR_BUSY, TA_NO_STEP};
+    if (frame == NULL)
+        return TA_ERROR_ARGUMENT;
+    *frame = none;
+    const ta_status status = enter(f, 0);
+    return status == TA_OK ? leave(f, exchange(f, inputs, outputs, frame)) : status;
+}
+
 static ta_status recover(ta_frames *f)
 {
     if (f->active || f->broken || f->submitted != f->returned)

@@ -148,6 +148,51 @@ static int one_behind_the_other(void)
     return digits_int8_stop() == TA_OK;
 }
 
+/* The same with one call for a frame and a result; at the end it waits for those that are left. */
+static int in_exchange(void)
+{
+    uint32_t sent = 0, got = 0, most = 0;
+    ta_frame frame;
+    CHECK(start());
+    CHECK(digits_int8_exchange(&inputs, &outputs, NULL) == TA_ERROR_ARGUMENT);
+    CHECK(digits_int8_exchange(NULL, &outputs, &frame) == TA_ERROR_STATE && frame.status == TA_ERROR_BUSY);
+    while (got < 40) {
+        draw(sent % IMAGES);
+        CHECK(digits_int8_exchange(sent < 40 ? &inputs : NULL, &outputs, &frame) == TA_OK);
+        CHECK(sent < 40 || frame.status == TA_OK);
+        sent += sent < 40;
+        most = sent - got > most ? sent - got : most;
+        if (frame.status == TA_OK)
+            CHECK(frame.number == got && is_right(got++));
+        else
+            CHECK(frame.status == TA_ERROR_BUSY);
+    }
+    CHECK(most >= IN_FLIGHT && digits_int8_exchange(NULL, NULL, &frame) == TA_ERROR_STATE);
+    CHECK(digits_int8_exchange(&inputs, NULL, &frame) == TA_OK && digits_int8_exchange(NULL, NULL, &frame) == TA_OK);
+    CHECK(frame.status == TA_OK && frame.number == 40);
+    return digits_int8_stop() == TA_OK;
+}
+
+/* Where frames were submitted until nothing went on, each call takes a result, and so there is a place. */
+static int exchange_when_full(void)
+{
+    uint32_t sent = 0, got = 0;
+    ta_frame frame;
+    CHECK(start());
+    for (int stalled = 0; stalled < 30;) {
+        const ta_status status = submit(sent);
+        sent += status == TA_OK;
+        stalled = status == TA_OK || digits_int8_poll() != TA_OK ? 0 : stalled + 1;
+    }
+    while (got < 40) {
+        draw(sent % IMAGES);
+        CHECK(digits_int8_exchange(&inputs, &outputs, &frame) == TA_OK && frame.status == TA_OK);
+        CHECK(frame.number == got && is_right(got++));
+        sent++;
+    }
+    return digits_int8_stop() == TA_OK;
+}
+
 static int without_outputs(void)
 {
     CHECK(start());
@@ -182,6 +227,54 @@ static int one_fails(void)
         CHECK(lost == 1);
         CHECK(digits_int8_stop() == TA_OK);
     }
+    return 1;
+}
+
+/* In exchange, the answer is about the frame that is taken, and what became of the oldest is beside. */
+static int one_fails_in_exchange(void)
+{
+    uint32_t sent = 0, got = 0, lost = 0;
+    CHECK(start());
+    ta_host_fail(timelines[0], 29, statuses[0]);
+    while (got < 40) {
+        ta_frame frame;
+        draw(sent % IMAGES);
+        CHECK(digits_int8_exchange(sent < 40 ? &inputs : NULL, &outputs, &frame) == TA_OK);
+        sent += sent < 40;
+        if (frame.status == TA_ERROR_BUSY)
+            continue;
+        CHECK(frame.number == got && frame.status == (frame.failed_step == TA_NO_STEP ? TA_OK : statuses[0]));
+        CHECK(frame.status != TA_OK || is_right(got));
+        lost += frame.status != TA_OK;
+        got++;
+    }
+    CHECK(lost == 1);
+    return digits_int8_stop() == TA_OK;
+}
+
+/* A device that never completes, in exchange: frames are refused then, and every one that was taken has its answer. */
+static int never_completes_in_exchange(void)
+{
+    uint32_t sent = 0, got = 0, late = 0, refused = 0;
+    ta_status status = TA_OK;
+    ta_frame frame;
+    CHECK(start());
+    digits_int8_runtime()->timeout_us = 100000;
+    ta_host_fail(timelines[0], 9, TA_ERROR_TIMEOUT);
+    while (!refused || status == TA_OK) {
+        draw(sent % IMAGES);
+        status = digits_int8_exchange(refused ? NULL : &inputs, &outputs, &frame);
+        sent += !refused && status == TA_OK;
+        refused |= status != TA_OK;
+        if (frame.status == TA_ERROR_BUSY)
+            continue;
+        CHECK(frame.number == got++ && sent < 1000);
+        CHECK(frame.status == TA_OK ? late == 0u && is_right(frame.number) : frame.status != TA_ERROR_DEVICE);
+        late += frame.status == TA_ERROR_TIMEOUT;
+        status = TA_OK;
+    }
+    CHECK(status == TA_ERROR_STATE && late == 1 && got == sent);
+    (void)digits_int8_stop();
     return 1;
 }
 
@@ -267,8 +360,11 @@ static int two_threads(void)
 
 int main(void)
 {
-    static int (*const tests[])(void) = {single_runs, in_order,        full,           one_behind_the_other, without_outputs,
-                                         one_fails,   never_completes, stop_in_flight, two_threads};
+    static int (*const tests[])(void) = {
+        single_runs,     in_order,           full,      one_behind_the_other,  in_exchange,     exchange_when_full,
+        without_outputs, one_fails,          one_fails_in_exchange,            never_completes, never_completes_in_exchange,
+        stop_in_flight,  two_threads,
+    };
     int failures = 0;
     for (uint32_t jitter = 0; jitter < 2; jitter++) {
         ta_host_set_jitter(jitter);

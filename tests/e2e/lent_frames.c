@@ -94,6 +94,25 @@ static int stream(uint32_t failed, ta_status status)
     return 1;
 }
 
+/* A frame and a result with one call. */
+static int in_exchange(void)
+{
+    uint32_t sent = 0, got = 0, most = 0;
+    ta_frame frame;
+    CHECK(start());
+    while (got < FRAMES) {
+        CHECK(digits_int8_exchange(sent < FRAMES ? take(sent) : NULL, &frame) == TA_OK);
+        sent += sent < FRAMES;
+        most = sent - got > most ? sent - got : most;
+        if (frame.status == TA_ERROR_BUSY)
+            continue;
+        CHECK(frame.number == got && frame.status == TA_OK && is_right(got));
+        drop(got++);
+    }
+    CHECK(most > 1 && most <= SETS);
+    return digits_int8_stop() == TA_OK;
+}
+
 static int all_right(void)
 {
     CHECK(start());
@@ -175,7 +194,7 @@ static int stop_in_flight(void)
 
 int main(void)
 {
-    int (*const tests[])(void) = {single_runs, all_right, one_fails, wrong_memory, changed_too_early, stop_in_flight};
+    int (*const tests[])(void) = {single_runs, all_right, in_exchange, one_fails, wrong_memory, changed_too_early, stop_in_flight};
     int failures = 0;
     for (int jitter = 0; jitter < 3; jitter++) {
         ta_host_set_jitter(jitter);

@@ -3,6 +3,7 @@
 import re
 import subprocess
 from collections.abc import Callable
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,9 @@ from attrs import evolve
 
 from conformance import soak_frames
 from target_arch.pipeline import CompileRequest, compile_model
+from target_arch.plan.frames import FramePipeline
 from target_arch.plan.memory import IoOwner
+from target_arch.plan.steps import Dispatch
 from target_arch.resources import examples
 from target_arch.run import build, verify, write_bundle
 from target_arch.run.executables.executable import Executable
@@ -98,6 +101,12 @@ def test_frames_take_turns_on_cores(tmp_path: Path) -> None:
     check_bits(on_cores(tmp_path / "b"), (), ("--lazy",), ("--jitter", "5"))
 
 
+def orders(frames: FramePipeline, core: str) -> int:
+    """How often calls on a core come one behind the other: a port takes them as one order."""
+    on_core = (isinstance(step, Dispatch) and step.instance == core for step in frames.order.steps)
+    return sum(own for own, _ in groupby(on_core))
+
+
 def apart(folder: Path) -> Path:
     """A bundle whose cores begin apart, as they would lose much where they wait for each other."""
     chip = read_soc(examples() / "cores" / "dual_m33.toml")
@@ -108,6 +117,7 @@ def apart(folder: Path) -> Path:
     made = compile_model(CompileRequest(model_path=DIGITS, soc=evolve(chip, archs=late), frames="auto"))
     assert made.frames is not None
     assert made.frames.frames > len(made.frames.cores) == 2
+    assert orders(made.frames, "second_cpu") == made.frames.rounds / 2
     write_bundle(made.bundle, folder)
     return folder
 

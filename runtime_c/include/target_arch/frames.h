@@ -146,6 +146,16 @@ ta_status ta_frames_wait(ta_frames *frames);
  *   TA_ERROR_STATE  also: none is in flight, and then `frame->number` is that of the next one */
 ta_status ta_frames_result(ta_frames *frames, void *const *outputs, ta_frame *frame);
 
+/* Take a frame as ta_frames_submit does, go on until there is a place for the next one, and give the result of the oldest
+ * one if it is over, as ta_frames_result does; where more than one is, the next call gives the next one, and finds a
+ * place then. Who always has a frame keeps as many in flight as go with this call alone, which comes in once and not
+ * three times. With `inputs` NULL no frame is taken, and it waits for the oldest one.
+ *   TA_OK  the frame was taken; or, without one, there is a result
+ *   else as ta_frames_wait and ta_frames_submit: no frame was taken
+ * `frame` (not NULL) says what was given, whatever is returned: its status is TA_ERROR_BUSY where there was no result yet.
+ * When something takes too long, frames that were taken before have that for their results. */
+ta_status ta_frames_exchange(ta_frames *frames, const void *const *inputs, void *const *outputs, ta_frame *frame);
+
 /* Frames may be submitted again after one with states had failed and the states were reset.
  * TA_ERROR_STATE: frames are in flight, or their results were not taken. */
 ta_status ta_frames_recover(ta_frames *frames);

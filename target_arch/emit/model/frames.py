@@ -24,7 +24,8 @@ _CONTRACT = """
  *
  * and a program that has nothing else to do calls {model}_wait, which sleeps as the port does. So that
  * frames follow each other at once, submit the next one before every call of {model}_poll or
- * {model}_wait: as soon as one is started there is a place for it. While
+ * {model}_wait: as soon as one is started there is a place for it. Or call {model}_exchange
+ * with each: it takes a frame, and gives the oldest result, in the shortest time. While
  * frames are in flight {model}_run answers TA_ERROR_STATE{calls}
  * second thread while one is at work is refused with TA_ERROR_STATE. For all answers see
  * target_arch/frames.h. */{types}
@@ -42,7 +43,12 @@ ta_status {model}_wait(void);
 
 /* Take the result of the oldest frame, and its status. `frame` (may be NULL) says which frame it is, and
  * what failed. See ta_frames_result. */
-ta_status {result};"""
+ta_status {result};
+
+/* Both at once: take a frame, go on until there is a place for the next one, and give the result of the
+ * oldest one if it is over, else `frame->status` is TA_ERROR_BUSY. NULL for the frame: take none, and wait
+ * for the oldest one. What is returned is about the frame that is taken. See ta_frames_exchange. */
+ta_status {exchange};"""
 
 _COPIES = """\
  * {model}_submit copies the inputs, {model}_result the outputs: memory of the caller is in use
@@ -82,7 +88,7 @@ ta_status {model}_recover(void);"""
 
 def declarations(member: Member, pipeline: FramePipeline) -> str:
     """The contract and the declarations of the header."""
-    submit, result = _signatures(member)
+    submit, result, exchange = _signatures(member)
     ownership = _LENDS if member.lends else _COPIES
     text = _CONTRACT + (_STATES if pipeline.order.states else "")
     return text.format(
@@ -96,6 +102,7 @@ def declarations(member: Member, pipeline: FramePipeline) -> str:
         types="" if member.lends else _types(member),
         submit=submit,
         result=result,
+        exchange=exchange,
     )
 
 
@@ -116,27 +123,31 @@ def _types(member: Member) -> str:
     )
 
 
-def _signatures(member: Member) -> tuple[str, str]:
-    """The signatures of the functions that take a frame and its result."""
+def _signatures(member: Member) -> tuple[str, str, str]:
+    """The signatures of the functions that take a frame, give a result, and do both."""
     model = member.stem
     if member.lends:
-        submit = f"{model}_submit(const {io_type(member)} *io, uint32_t *number)"
-        return submit, f"{model}_result(ta_frame *frame)"
+        given, taken = f"const {io_type(member)} *io", "ta_frame *frame"
+    else:
+        given = f"const {model}_frame_inputs *inputs"
+        taken = f"const {model}_frame_outputs *outputs, ta_frame *frame"
     return (
-        f"{model}_submit(const {model}_frame_inputs *inputs, uint32_t *number)",
-        f"{model}_result(const {model}_frame_outputs *outputs, ta_frame *frame)",
+        f"{model}_submit({given}, uint32_t *number)",
+        f"{model}_result({taken})",
+        f"{model}_exchange({given}, {taken})",
     )
 
 
 def functions(member: Member, pipeline: FramePipeline) -> Mapping[str, tuple[str, ...]]:
     """The statements of the functions by signature."""
     model = member.stem
-    submit, result = _signatures(member)
+    submit, result, exchange = _signatures(member)
     found = {
         f"ta_status {submit}": _submit(member),
         f"ta_status {model}_poll(void)": ("return ta_frames_poll(&frames);",),
         f"ta_status {model}_wait(void)": ("return ta_frames_wait(&frames);",),
         f"ta_status {result}": _result(member),
+        f"ta_status {exchange}": _exchange(member),
     }
     if pipeline.order.states:
         found[f"ta_status {model}_recover(void)"] = (
@@ -149,30 +160,59 @@ def functions(member: Member, pipeline: FramePipeline) -> Mapping[str, tuple[str
 
 
 def _submit(member: Member) -> tuple[str, ...]:
-    ins, _ = _split(member)
-    value, given = ("io", terminals(member)) if member.lends else ("inputs", ins)
     return (
-        f"if ({value} == NULL)",
+        f"if ({_given(member)} == NULL)",
         "    return TA_ERROR_ARGUMENT;",
-        "const void *const starts[] = {",
-        *(f"    {value}->{one.member}," for one in given),
-        "};",
-        *promises.given_body(member, value, "ta_frames_submit(&frames, starts, number)"),
+        *_starts(member),
+        *promises.given_body(member, _given(member), "ta_frames_submit(&frames, starts, number)"),
     )
 
 
 def _result(member: Member) -> tuple[str, ...]:
-    if member.lends:
-        return ("return ta_frames_result(&frames, NULL, frame);",)
-    _, outs = _split(member)
+    ends, where = _ends(member)
+    return (*ends, f"return ta_frames_result(&frames, {where}, frame);")
+
+
+def _exchange(member: Member) -> tuple[str, ...]:
+    ends, where = _ends(member)
+    call = f"ta_frames_exchange(&frames, {{}}, {where}, frame)"
     return (
+        *ends,
+        f"if ({_given(member)} == NULL)",
+        f"    return {call.format('NULL')};",
+        *_starts(member),
+        *promises.given_body(member, _given(member), call.format("starts")),
+    )
+
+
+def _given(member: Member) -> str:
+    """The argument with a frame."""
+    return "io" if member.lends else "inputs"
+
+
+def _starts(member: Member) -> tuple[str, ...]:
+    """Where a frame is: its inputs, and its outputs where they are lent."""
+    given = terminals(member) if member.lends else _split(member)[0]
+    return (
+        "const void *const starts[] = {",
+        *(f"    {_given(member)}->{one.member}," for one in given),
+        "};",
+    )
+
+
+def _ends(member: Member) -> tuple[tuple[str, ...], str]:
+    """Where outputs are copied to: statements, and what they define."""
+    if member.lends:
+        return (), "NULL"
+    _, outs = _split(member)
+    text = (
         f"const {member.stem}_frame_outputs none = {{{', '.join('NULL' for _ in outs)}}};",
         f"const {member.stem}_frame_outputs *to = outputs == NULL ? &none : outputs;",
-        "void *const starts[] = {",
+        "void *const ends[] = {",
         *(f"    to->{one.member}," for one in outs),
         "};",
-        "return ta_frames_result(&frames, starts, frame);",
     )
+    return text, "ends"
 
 
 DECLARATION = "static ta_frames frames;"

@@ -44,15 +44,9 @@ def _issues(
     )
     begins = [starts[number] for number in calls]
     lead = _CALLS * max(_of_host(problem), default=0)
-    last = 0
-    for place, (number, third, farthest) in enumerate(
-        zip(
-            calls,
-            _before(begins, _AT_LEAST, schedule.period),
-            _before(begins, AHEAD, schedule.period),
-            strict=True,
-        )
-    ):
+    thirds, places = (_before(begins, ahead, schedule.period) for ahead in (_AT_LEAST, AHEAD))
+    last = places[-1] if at_once and places[-1] <= thirds[0] else 0
+    for place, (number, third, farthest) in enumerate(zip(calls, thirds, places, strict=True)):
         follows = at_once and place > 0
         early = farthest if follows else max(farthest, min(third, starts[number] - lead))
         last = max(last, early, _ready(problem, schedule, number))

@@ -78,7 +78,8 @@ class _Search:
         self._schedules: list[ModuloSchedule] = []
         lockstep = in_lockstep(problem)
         if lockstep is not None:
-            self._try(iter([staggered(problem), lockstep]))
+            self._try(iter([lockstep]))
+            self._keep([apart] if (apart := staggered(problem)) is not None else [])
             return
         self._try(self._tried(self._blocks))
         if self._far(most) and max(self.problem.widths.values(), default=1) > 1:
@@ -92,7 +93,10 @@ class _Search:
         return best is None or best.times.period * self.problem.frames > self.problem.bound * (1 + REWARD)
 
     def _try(self, found: Iterator[ModuloSchedule | None]) -> None:
-        self._schedules += [issued_ahead(self.problem, each) for each in found if each is not None]
+        self._keep([issued_ahead(self.problem, each) for each in found if each is not None])
+
+    def _keep(self, found: Sequence[ModuloSchedule]) -> None:
+        self._schedules += found
         self._schedules.sort(key=lambda each: (each.period, -each.patience, each.stages))
 
     def _periods(self) -> Iterator[int]:
