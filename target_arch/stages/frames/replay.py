@@ -1,5 +1,6 @@
 """The simulated period of a round: rounds one after the other, as one host thread issues them."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 from attrs import frozen
@@ -16,7 +17,8 @@ WARM = 4
 @frozen(kw_only=True)
 class FrameTimes:
     """Picoseconds in steady state, with a frame in every round: from one result to the next, and from the
-    start of a frame to its result.
+    start of a frame to its result. A timeline that a round keeps busy for longer than results are apart falls
+    behind a little each time, maybe for more rounds than are replayed: in the end results come as it does.
     """
 
     period: float
@@ -46,7 +48,17 @@ def replayed(problem: FrameProblem, one: Round) -> FrameTimes:
                 ends.append(clock.now)
     counted = range(rounds * one.frames, 2 * rounds * one.frames)
     latency = max(ends[part] - begins[part - one.stages + 1] for part in counted)
-    return FrameTimes(period=(ends[-1] - ends[counted[0] - 1]) / len(counted), latency=latency)
+    apart = (ends[-1] - ends[counted[0] - 1]) / len(counted)
+    return FrameTimes(period=max(apart, _busiest(problem, one) / one.frames), latency=latency)
+
+
+def _busiest(problem: FrameProblem, one: Round) -> int:
+    """How long a round keeps a timeline busy that has the most to do."""
+    busy = Counter[str]()
+    for step in one.steps:
+        if isinstance(step, RoundTask) and step.timeline is not None:
+            busy[step.timeline] += problem.takes[step.task]
+    return max(busy.values(), default=0)
 
 
 def _following(problem: FrameProblem, one: Round) -> Iterator[bool]:
