@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 
 from target_arch.cli import main
+from tests.slow import slow_except
 
 DOCS = Path(__file__).parents[2] / "docs"
 DIGITS = DOCS.parent / "examples" / "digits" / "digits_int8.onnx"
 PAGES = ("c-first", "lowering-orders", "memory", "placement")
+"""The last takes longest."""
 COMMENT = re.compile(r"  # (.*)$", re.MULTILINE)
 
 
@@ -31,7 +33,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", slow_except(PAGES[:-1], PAGES))
 def test_commands(folder: Path, capsys: pytest.CaptureFixture[str], page: str) -> None:
     pytest.importorskip("ortools", reason="needs the extra `exact`: pip install 'target-arch[exact]'")
     lines = [line for block in blocks(page, "") for line in block.splitlines()]

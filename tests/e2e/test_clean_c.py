@@ -28,7 +28,7 @@ def right(compiled: Compile, tmp_path_factory: pytest.TempPathFactory) -> tuple[
     return run_frames(build(copy), _packed())
 
 
-@pytest.mark.parametrize("soc", slow_except(["quad_conv"], ["zynq_edge", "quad_conv"]))
+@pytest.mark.parametrize("soc", slow_except([], ["zynq_edge", "quad_conv"]))
 @pytest.mark.parametrize("sanitize", [("address", "undefined"), ("thread",)], ids="+".join)
 @pytest.mark.parametrize("compiler", slow_except(["gcc"], ["gcc", "clang"], by_hand=["clang"]))
 def test_sanitizers_find_nothing(

@@ -73,7 +73,7 @@ def test_model(
     assert image.entry.differences == ()
 
 
-@pytest.mark.parametrize("mode", slow_except(["lazy"], ["lazy", "jitter"]))
+@pytest.mark.parametrize("mode", slow_except([], ["lazy", "jitter"]))
 def test_the_same_bytes_whenever_devices_come_to_it(
     compiled: Compile, core_tools: Tools, tmp_path: Path, mode: str
 ) -> None:

@@ -16,6 +16,7 @@ from tests.explore.in_process import InProcess, by_size
 from tests.explore.spaces import ZYNQ, space
 from tests.report.browser import CUT, HINT, OUTSIDE, OVERLAPS, TOUCHING, chromium, opened
 from tests.report.many import shown
+from tests.slow import slow_except
 
 SECTIONS = ("chip", "model", "timeline", "memory", "budgets", "lowering", "verification", "image")
 
@@ -78,7 +79,7 @@ def test_the_timeline_zooms_without_a_script(browser: Any, page: Path) -> None:
     context.close()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", slow_except(["light"], ["light", "dark"]))
 def test_text_has_contrast(browser: Any, page: Path, scheme: str) -> None:
     """WCAG's 4.5:1, by axe-core for words of the page, and by coloraide for those in boxes of pictures."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason=HINT).Axe()

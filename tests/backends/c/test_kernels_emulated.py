@@ -107,7 +107,7 @@ def has_intrinsics(compiler: tuple[str, ...]) -> bool:
     return b"__riscv_v_intrinsic" in known.stdout
 
 
-@pytest.mark.parametrize("name", slow_except(["NEON"], FORMS))
+@pytest.mark.parametrize("name", slow_except([], FORMS))
 def test_forms_are_those_of_plain_integers(
     name: str, tmp_path: Path, needs_tool: Callable[[str], str]
 ) -> None:

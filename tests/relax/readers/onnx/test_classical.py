@@ -157,7 +157,12 @@ def vectors(classes: int, kind: str, *, probabilities: bool = False) -> dict[str
 
 @pytest.mark.parametrize(
     ("classes", "kind", "probabilities"),
-    [(2, "POLY", False), (2, "RBF", True), (3, "SIGMOID", False), (4, "RBF", True)],
+    [
+        (2, "POLY", False),
+        pytest.param(2, "RBF", True, marks=pytest.mark.slow),
+        pytest.param(3, "SIGMOID", False, marks=pytest.mark.slow),
+        (4, "RBF", True),
+    ],
 )
 def test_support_vectors(
     classes: int, kind: str, probabilities: bool, tmp_path: Path, capfd: pytest.CaptureFixture[str]
