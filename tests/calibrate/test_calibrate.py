@@ -155,7 +155,7 @@ def test_cycles_of_an_engine_as_rtl(needs_tool: Callable[[str], str]) -> None:
     assert told.choice("conv2d_1").instance == "dsp_cpu"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_firmware_counts_the_instructions_of_its_calls(needs_tool: Callable[[str], str]) -> None:
     for name in ("clang", "ld.lld", "llvm-objdump", "qemu-hexagon"):
         needs_tool(name)

@@ -10,7 +10,7 @@ import pytest
 PAGE = Path(__file__).parents[2] / "docs" / "with-tvm.md"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_page_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -116,7 +116,7 @@ def test_explanations_have_the_run_with_other_shares(divided: CompiledModel) -> 
     assert found.explain("avg_pool2d_6").json["division"] is None
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_compilation_explains_whole_operators(divided: CompiledModel) -> None:
     assert divided.whole is not None
     found = target_arch.compile(DIGITS, "zynq_edge", divide="auto")

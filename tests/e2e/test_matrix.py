@@ -47,10 +47,17 @@ repository (`examples/digits`), the others are the reference models of MLPerf Ti
 """
 
 
+def _marks(name: str, soc: str) -> tuple[pytest.MarkDecorator, ...]:
+    """A newcomer has each model on few chips and one model on all of them, CI one more."""
+    if soc in QUICK or name == "kws_int8":
+        return ()
+    return (pytest.mark.slow if name == "ic_resnet_int8" else pytest.mark.long,)
+
+
 @pytest.mark.parametrize(
     ("name", "soc"),
     [
-        pytest.param(name, soc, marks=() if soc in QUICK or name == "kws_int8" else pytest.mark.slow)
+        pytest.param(name, soc, marks=_marks(name, soc))
         for name, soc in product(SHARED_MODELS, shipped_socs())
     ],
 )
@@ -83,7 +90,7 @@ def test_peak_of_host_only_plan_is_the_bound(compiled: Compile, shared: Path, na
     assert peaks.keys() <= {*compilation.plan.proven}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_all_four_kinds_of_zynq_edge_work(compiled: Compile, shared: Path) -> None:
     at_work = {
         partition.instance
@@ -126,7 +133,7 @@ def cell(compiled: Compile, model: Path, soc: str, rules: list[str]) -> str:
     return f"{within if found.passed else '**wrong**'}<br>{where}"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_table_of_what_works(compiled: Compile, shared: Path, pytestconfig: pytest.Config) -> None:
     models = [DIGITS, *(shared / "models" / f"{name}.tflite" for name in sorted(SHARED_MODELS))]
     socs = shipped_socs()

@@ -27,7 +27,7 @@ distributed = pytest.importorskip(
 )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_cluster(tmp_path: Path) -> None:
     """Its outcomes are those of this process, also where the model is gone from this computer."""
     file = space_file(tmp_path)

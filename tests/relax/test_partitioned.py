@@ -19,7 +19,7 @@ def run(module: Any, frame: Any) -> Any:
     return machine["main"](tvm.runtime.tensor(frame)).numpy()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_tvm_runs_the_module_alone(tmp_path: Path) -> None:
     """Within a step of the last scale: TVM computes the quantized operators in floats."""
     made = target_arch.compile(DIGITS, "zynq_edge")

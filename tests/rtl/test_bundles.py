@@ -63,7 +63,7 @@ def frames(made: CompiledModel, count: int) -> tuple[bytes, ...]:
 
 
 @pytest.mark.parametrize("soc", slow_except((), ["zynq_edge", "quad_conv"], by_hand=["quad_conv"]))
-@pytest.mark.parametrize("name", slow_except(["digits"], ["digits", "kws"]))
+@pytest.mark.parametrize("name", slow_except(["digits"], ["digits", "kws"], by_hand=["kws"]))
 def test_the_bundle_gives_the_same_bytes(
     compiled: Compile, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     name: str, soc: str,

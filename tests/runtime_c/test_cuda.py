@@ -121,7 +121,7 @@ def test_every_step_of_a_device_is_timed(bundle: Path, on_cpu: None) -> None:
     assert all(step.seconds > 0 and step.predicted is not None for step in done)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_device_is_calibrated(on_cpu: None) -> None:
     report = calibrate_costs([DIGITS], "orin_like", port="cuda")
     made = report.costs.calibration

@@ -53,7 +53,7 @@ def test_every_finding_has_its_row() -> None:
     assert idle(found, rows) == []
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_generated_c_of_every_form_follows_the_rules(tmp_path: Path) -> None:
     """A state, frames in flight, memory of the caller, a promise about inputs and other forms of constants;
     not their kernels.

@@ -90,7 +90,7 @@ LIVES = st.lists(
 )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @settings(max_examples=30, deadline=None)
 @given(LIVES)
 def test_random_plans_are_valid_and_the_same_again(lives: list[tuple[int, int, int, int]]) -> None:

@@ -512,7 +512,7 @@ def test_a_number_for_more_elements_than_memory_holds(tmp_path: Path) -> None:
     assert [model.tensors[name].shape for name in model.operators[0].constants] == [(5,)]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_many_tensors_are_joined_in_parts(tmp_path: Path) -> None:
     """A kernel of a concatenation of 60 tensors would have 61 operands."""
     names = [f"s{number}" for number in range(60)]

@@ -40,7 +40,7 @@ def test_nothing_to_place() -> None:
     assert all(ALGORITHMS[name]([]) == {} for name in ("best", "greedy", "search", "cp-sat"))
 
 
-@pytest.mark.parametrize("name", slow_except(["J"], ["B", "F", "J", "K"]))
+@pytest.mark.parametrize("name", slow_except(["J"], ["B", "F", "J", "K"], by_hand=["B"]))
 def test_instances_of_the_minimalloc_paper(name: str) -> None:
     """Those that need few nodes; all of them are in `benchmarks/memory_plans.py`."""
     rows = shared(name)

@@ -49,7 +49,7 @@ def in_place(draw: st.DrawFn) -> list[Buffer]:
 
 
 @pytest.mark.slow
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(in_place())
 def test_plans_share_only_what_they_say_and_are_never_higher_for_it(rows: list[Buffer]) -> None:
     plan = allocate(rows, {"m": 10_000})
