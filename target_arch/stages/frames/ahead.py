@@ -45,6 +45,7 @@ def _issues(
     begins = [starts[number] for number in calls]
     lead = _CALLS * max(_of_host(problem), default=0)
     thirds, places = (_before(begins, ahead, schedule.period) for ahead in (_AT_LEAST, AHEAD))
+    # the first call waits until all have a place in the queue, if that is early enough for it
     last = places[-1] if at_once and places[-1] <= thirds[0] else 0
     for place, (number, third, farthest) in enumerate(zip(calls, thirds, places, strict=True)):
         follows = at_once and place > 0

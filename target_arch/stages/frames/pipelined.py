@@ -79,7 +79,8 @@ class _Search:
         lockstep = in_lockstep(problem)
         if lockstep is not None:
             self._try(iter([lockstep]))
-            self._keep([apart] if (apart := staggered(problem)) is not None else [])
+            apart = staggered(problem)  # which is issued ahead already
+            self._keep([] if apart is None else [apart])
             return
         self._try(self._tried(self._blocks))
         if self._far(most) and max(self.problem.widths.values(), default=1) > 1:
