@@ -17,6 +17,7 @@ from tvm import te, tirx
 from target_arch.backends.cores.hvx.adjacent import Adjacent
 from target_arch.backends.cores.hvx.behaviour import behaviour, seen, summed_over
 from target_arch.backends.cores.hvx.instructions import GROUP, STORED, exchanged, intrinsic, kept
+from target_arch.backends.cores.hvx.line_layout import LineLayout
 from target_arch.backends.cores.hvx.lines import Lines
 from target_arch.backends.cores.hvx.products import in_blocks
 from target_arch.backends.cores.hvx.requantizer import Requantizer
@@ -62,7 +63,7 @@ class PixelProducts:
         """Where the words of pixels come from: from lines of the image, where that takes less."""
         at = self.windows
         adjacent = Adjacent(windows=at, pad=self.requantizer.pad, vectors=self.high)
-        lines = Lines(windows=at, pad=self.requantizer.pad, vectors=self.high)
+        lines = Lines(layout=LineLayout(windows=at, vectors=self.high), pad=self.requantizer.pad)
         fills = at.batch * prod(at.image) * at.channels >= BYTES
         if at.plain:
             able = adjacent.gathers and at.channels >= GROUP
