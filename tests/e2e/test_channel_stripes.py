@@ -42,7 +42,7 @@ def bottleneck() -> Any:
 
 CASES = [
     pytest.param("classifier", classifier, "qdq", 13_108, 3_800, marks=pytest.mark.long),
-    pytest.param("classifier", classifier, "qdq_channels", 13_108, 3_800, marks=pytest.mark.slow),
+    pytest.param("classifier", classifier, "qdq_channels", 13_108, 3_800, marks=pytest.mark.long),
     pytest.param("bottleneck", bottleneck, "qdq", 932, 192, marks=pytest.mark.slow),
 ]
 

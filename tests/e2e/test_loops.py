@@ -8,7 +8,6 @@ import pytest
 
 from tests.e2e.conftest import DIGITS
 from tests.e2e.test_trace import models, traced
-from tests.slow import slow_except
 
 _LOOP = re.compile(r"\b(?:for|while) ?\([^\n]*|\bdo ?\{|\bgoto\b")
 _NUMBER = r"-?\d+(?: \+ \d+)?"
@@ -53,7 +52,8 @@ def test_loops_of_the_tiny_models_are_bounded(name: str, shared: Path) -> None:
     assert unbounded(shared / "models" / f"{name}.tflite") == []
 
 
-@pytest.mark.parametrize("dtype", slow_except((), ["float32", "int8"], by_hand=["float32"]))
+@pytest.mark.long
+@pytest.mark.parametrize("dtype", ["float32", "int8"])
 def test_loops_of_every_operator_are_bounded(dtype: str, tmp_path: Path) -> None:
     """All operators of TFLite that have a case."""
     heads = 0

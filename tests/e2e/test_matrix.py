@@ -48,10 +48,10 @@ repository (`examples/digits`), the others are the reference models of MLPerf Ti
 
 
 def _marks(name: str, soc: str) -> tuple[pytest.MarkDecorator, ...]:
-    """A newcomer has each model on few chips and one model on all of them, CI one more."""
+    """A newcomer has each model on few chips and one model on all of them, CI one pair more."""
     if soc in QUICK or name == "kws_int8":
         return ()
-    return (pytest.mark.slow if name == "ic_resnet_int8" else pytest.mark.long,)
+    return (pytest.mark.slow if name == "ic_resnet_int8" and soc == WITH_VECTORS else pytest.mark.long,)
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def outputs(model: Path, folder: Path) -> tuple[bytes, ...]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["kws_int8", "ad01_int8"])
+@pytest.mark.parametrize("name", [pytest.param("kws_int8", marks=pytest.mark.long), "ad01_int8"])
 def test_smaller_buffers_take_smaller_tiles_and_keep_the_bits(
     compiled: Compile, shared: Path, tmp_path: Path, name: str
 ) -> None:

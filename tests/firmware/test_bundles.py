@@ -32,7 +32,8 @@ def dispatched(folder: Path) -> int:
 @pytest.mark.parametrize(
     ("name", "core"),
     [
-        ("kws_int8", "hexagon"),
+        ("ad01_int8", "hexagon"),
+        pytest.param("kws_int8", "hexagon", marks=pytest.mark.long),
         pytest.param("ad01_int8", "riscv64", marks=SLOW),
         pytest.param("kws_int8", "riscv64", marks=SLOW),
         pytest.param("ad01_int8", "aarch64", marks=SLOW),

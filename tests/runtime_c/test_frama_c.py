@@ -81,7 +81,12 @@ def test_everything_is_proved(unit: Unit, needs_tool: Callable[[str], str]) -> N
     ("function", "right", "wrong"),
     [
         ("inside", "where.offset + runs + row_bytes", "runs + row_bytes"),
-        ("check_load", "step->index >= c->bundle->load_count", "step->index > c->bundle->load_count"),
+        pytest.param(
+            "check_load",
+            "step->index >= c->bundle->load_count",
+            "step->index > c->bundle->load_count",
+            marks=pytest.mark.long,
+        ),
         pytest.param(
             "check_soc",
             "if (soc->timeline_count > TA_MAX_TIMELINES)",
@@ -145,7 +150,7 @@ def test_a_kernel_has_no_alarm_and_one_of_a_row_too_many_has(
             "            steps[1] = steps[0] > value ? steps[0] : value;",
             "            steps[1] = steps[0];",
         ),
-        ("DYNAMIC_UPDATE_SLICE", "int32", "< 3) ? x1[", "< 4) ? x1["),
+        pytest.param("DYNAMIC_UPDATE_SLICE", "int32", "< 3) ? x1[", "< 4) ? x1[", marks=pytest.mark.long),
     ],
 )
 def test_a_number_that_may_not_fit_is_an_alarm(

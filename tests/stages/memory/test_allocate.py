@@ -84,7 +84,7 @@ def buffers(draw: st.DrawFn) -> tuple[Buffer, ...]:
 
 
 @pytest.mark.slow
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(buffers(), st.sampled_from(sorted(ALGORITHMS)))
 def test_every_algorithm_yields_valid_plans(rows: tuple[Buffer, ...], algorithm: str) -> None:
     plan = allocate(rows, {"m": 10**6}, algorithm)
@@ -94,7 +94,7 @@ def test_every_algorithm_yields_valid_plans(rows: tuple[Buffer, ...], algorithm:
 
 
 @pytest.mark.slow
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(st.lists(buffers(), min_size=1, max_size=3))
 def test_kept_plans_are_those_that_are_made_anew(several: list[tuple[Buffer, ...]]) -> None:
     known: dict[object, MemoryPlan] = {}

@@ -100,7 +100,7 @@ def test_values_in_a_part_of_their_type_are_refused(torch: Any, tmp_path: Path) 
     assert "its values are -127 to 127, a part of int8" in str(caught.value)
 
 
-@pytest.mark.parametrize("stored", ["int8", "uint8"])
+@pytest.mark.parametrize("stored", ["int8", pytest.param("uint8", marks=pytest.mark.long)])
 def test_scales_that_the_program_computes(torch: Any, stored: str, tmp_path: Path) -> None:
     """The stored values are those of PyTorch, also where all inputs are positive, and where all are zero."""
     ops, dtype = torch.ops.quantized_decomposed, getattr(torch, stored)

@@ -144,7 +144,7 @@ POLICIES = st.sampled_from(("c-first", "program"))
 
 
 @pytest.mark.slow
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(models(), POLICIES)
 def test_what_is_guaranteed_always_plans(model: Model, policy: str) -> None:
     try:

@@ -23,7 +23,7 @@ def test_a_plan_says_how_it_was_found_and_whether_it_is_proven() -> None:
     assert (plan.peaks, plan.proven) == ({M: 22}, ())
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_an_effort_reaches_the_search() -> None:
     plan = allocate(shared("F"), {"m": CAPACITY}, "search", effort=Effort(nodes=2_000))
     assert is_valid(plan.buffers, plan.offsets)
