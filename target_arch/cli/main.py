@@ -1,13 +1,14 @@
 """One call from arguments to exit code; every error a user can cause ends here as a message."""
 
-import argparse
 import os
 import sys
 import traceback
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from target_arch.cli import signals
 from target_arch.cli.arguments.backend_options import second_phase, unknown
+from target_arch.cli.arguments.command_parser import CommandParser
 from target_arch.cli.arguments.option_texts import with_negative_values
 from target_arch.cli.arguments.parser import command_of, late_words, parser
 from target_arch.cli.text.output import (
@@ -38,7 +39,7 @@ _OTHER_CODES = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code. Bad arguments leave through SystemExit, as argparse does."""
+    """Run one command and return its exit code. `--help` and `--version` leave through SystemExit."""
     given = with_negative_values(sys.argv[1:] if arguments is None else arguments)
     try:
         return _run(*parser(), given)
@@ -64,8 +65,8 @@ def wants_traceback(arguments: Sequence[str]) -> bool:
 
 
 def _run(
-    parsing: argparse.ArgumentParser,
-    commands: Mapping[str, argparse.ArgumentParser],
+    parsing: CommandParser,
+    commands: Mapping[str, CommandParser],
     arguments: Sequence[str],
 ) -> int:
     command = command_of(arguments)
@@ -78,9 +79,7 @@ def _run(
     if command.late:
         words, rest = late_words(rest)
         vars(options)[command.late] += words
-    if rest and not command.takes_backend_options:
-        parsing.error(f"unrecognized arguments: {' '.join(rest)}")
-    unknown(rest, chosen)
+    unknown(rest, chosen, commands[command.name])
     options.selection = chosen
     if options.quiet:
         os.environ[QUIET] = "1"
@@ -100,8 +99,7 @@ def _refuse_unknown(arguments: Sequence[str], commands: Mapping[str, object]) ->
 
 def _wants_json(arguments: Sequence[str]) -> bool:
     """Whether the output is for a program. It then has the diagnostics, too."""
-    pairs = zip(arguments, [*arguments[1:], ""], strict=True)
-    return any(one == "--format=json" or (one, other) == ("--format", "json") for one, other in pairs)
+    return "--format=json" in arguments or ("--format", "json") in pairwise(arguments)
 
 
 def _exit_code(error: DiagnosticError) -> int:

@@ -53,7 +53,7 @@ def _guarded(arguments: Sequence[str]) -> int:
     try:
         return main(arguments)
     except SystemExit as error:
-        # argparse has printed help or a refusal.
+        # argparse has printed help, or the version.
         return _flushed(error.code if isinstance(error.code, int) else 0)
     except (KeyboardInterrupt, signals.Interrupted):
         return _interrupted()

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from target_arch.backend.contract import Option
+from target_arch.cli.arguments.command_parser import CommandParser
 from target_arch.cli.arguments.found_names import tell_names
 from target_arch.cli.arguments.soc_argument import found
 from target_arch.cli.arguments.targets import Selection, selection
@@ -68,7 +69,7 @@ def second_phase(to: argparse.ArgumentParser, arguments: Sequence[str]) -> Selec
     return chosen
 
 
-def unknown(rest: Sequence[str], chosen: Selection | None) -> None:
+def unknown(rest: Sequence[str], chosen: Selection | None, command: CommandParser) -> None:
     """Refuse arguments that no parser knows. Raises DiagnosticError for the first of them."""
     if not rest:
         return
@@ -76,13 +77,8 @@ def unknown(rest: Sequence[str], chosen: Selection | None) -> None:
     soc = None if chosen is None else chosen.soc
     arch = next((each for each in _longest_first(soc) if flag.startswith(f"--{each}-")), None)
     if arch is None or chosen is None or soc is None:
-        said = f"unknown argument `{flag}`"
-        raise refusal(
-            "unknown-argument",
-            "command line",
-            said,
-            "options of a target_arch are written --<target_arch>-<option>",
-        )
+        hint = command.flag_hint(flag) or command.help_hint()
+        raise refusal("unknown-argument", "command line", f"unknown argument `{flag}`", hint)
     option = flag.removeprefix(f"--{arch}-").replace("-", "_")
     backend = soc.arch(arch).backend
     known = [each.name for each in chosen.plug_ins.backends[backend].options]

@@ -229,7 +229,7 @@ PLAN = (
         flag="--objective",
         help="what placement makes least: the time of a run (latency), the time from result to result with "
         "frames in flight (throughput), or the energy of a run, where costs state it (default: latency)",
-        argument={"choices": tuple(Objective), "default": Objective.LATENCY},
+        argument={"choices": tuple(map(str, Objective)), "default": Objective.LATENCY},
     ),
     OptionRow(
         name="within",
@@ -249,21 +249,21 @@ PLAN = (
         help="auto: operators are computed in slices, by several instances or piece by piece, where that "
         "makes the simulated run shorter; host: those of the host piece by piece, where that makes results "
         "of frames in flight come faster (default: never)",
-        argument={"choices": tuple(Divide), "default": Divide.NEVER},
+        argument={"choices": tuple(map(str, Divide)), "default": Divide.NEVER},
     ),
     OptionRow(
         name="resident",
         flag="--resident",
         help="auto: constants that every run would copy are copied once, by init, and stay, where memories "
         "have room for them (default: never)",
-        argument={"choices": tuple(Resident), "default": Resident.NEVER},
+        argument={"choices": tuple(map(str, Resident)), "default": Resident.NEVER},
     ),
     OptionRow(
         name="optimize",
         flag="--optimize",
         help="size: the smallest code and no packed weights, compiled with -Os; speed: packed weights of any "
         "size (default: balanced)",
-        argument={"choices": tuple(Goal), "default": Goal.BALANCED},
+        argument={"choices": tuple(map(str, Goal)), "default": Goal.BALANCED},
     ),
     OptionRow(
         name="frames",
@@ -311,14 +311,14 @@ BUNDLE = (
         flag="--arenas",
         help="several models: shared, they run in turn on the same bytes (the default), or separate, "
         "each keeps its inputs and outputs while others run",
-        argument={"choices": tuple(Sharing)},
+        argument={"choices": tuple(map(str, Sharing))},
     ),
     OptionRow(
         name="io",
         flag="--io",
         help="whose the memory of inputs and outputs is: arena, the bundle's (the default), or caller: every "
         "run takes their addresses",
-        argument={"choices": tuple(IoOwner)},
+        argument={"choices": tuple(map(str, IoOwner))},
     ),
     OptionRow(
         name="constants",

@@ -10,9 +10,9 @@ from attrs import frozen
 
 import target_arch
 from target_arch.cli.arguments.backend_starts import BACKEND_STARTS
+from target_arch.cli.arguments.command_parser import CommandParser
 from target_arch.cli.arguments.options import BUNDLE, MODEL, PLAN, TARGET, OptionRow, positive
 
-ArgumentParser = argparse.ArgumentParser
 Run = Callable[[argparse.Namespace], int]
 
 _EXIT_CODES = (
@@ -45,7 +45,7 @@ class Command:
     name: str
     module: str
     help: str
-    add: Callable[[ArgumentParser], None]
+    add: Callable[[CommandParser], None]
     takes_backend_options: bool = False
     late: str | None = None
 
@@ -61,11 +61,9 @@ class Command:
         return function
 
 
-def parser() -> tuple[ArgumentParser, Mapping[str, ArgumentParser]]:
+def parser() -> tuple[CommandParser, Mapping[str, CommandParser]]:
     """The parser of the whole command line, and those of its commands by name."""
-    made = ArgumentParser(
-        prog="target-arch", description=_DESCRIPTION, epilog=_EXIT_CODES, allow_abbrev=False
-    )
+    made = CommandParser(prog="target-arch", description=_DESCRIPTION, epilog=_EXIT_CODES, allow_abbrev=False)
     tvm = f"apache-tvm {version('apache-tvm')}"
     made.add_argument("--version", action="version", version=f"target-arch {target_arch.__version__} ({tvm})")
     commands = made.add_subparsers(dest="command", metavar="COMMAND", required=True)
@@ -105,13 +103,13 @@ def late_words(rest: Sequence[str]) -> tuple[list[str], list[str]]:
     return words, options
 
 
-def _socs(to: ArgumentParser) -> None:
+def _socs(to: CommandParser) -> None:
     to.add_argument("soc", nargs="+", metavar="SOC", help="a SoC file, or the name of a shipped one")
     _format(to)
     _backend_dirs(to)
 
 
-def _show(to: ArgumentParser) -> None:
+def _show(to: CommandParser) -> None:
     to.add_argument("soc", nargs="*", metavar="SOC", help="a SoC file, or the name of a shipped one")
     to.add_argument(
         "--target", action="append", default=[], metavar=TARGET,
@@ -122,32 +120,32 @@ def _show(to: ArgumentParser) -> None:
     _backend_dirs(to)
 
 
-def _soc_and_output(to: ArgumentParser) -> None:
+def _soc_and_output(to: CommandParser) -> None:
     to.add_argument("soc", metavar="SOC", help="a SoC file, or the name of a shipped one")
     to.add_argument("-o", "--output", type=Path, metavar="FILE", help="write to a file instead of stdout")
     _backend_dirs(to)
 
 
-def _chips(to: ArgumentParser) -> None:
+def _chips(to: CommandParser) -> None:
     _format(to)
 
 
-def _backends(to: ArgumentParser) -> None:
+def _backends(to: CommandParser) -> None:
     _format(to)
     _backend_dirs(to)
 
 
-def _model(to: ArgumentParser) -> None:
+def _model(to: CommandParser) -> None:
     to.add_argument("model", type=Path, metavar="MODEL", help="an .onnx, .tflite, .pt2 or .relax file")
     _soc(to)
 
 
-def _soc(to: ArgumentParser) -> None:
+def _soc(to: CommandParser) -> None:
     to.add_argument("--soc", metavar="SOC", help="a SoC file, or the name of a shipped one")
     _planning(to)
 
 
-def _planning(to: ArgumentParser) -> None:
+def _planning(to: CommandParser) -> None:
     _add(MODEL, to.add_argument_group("model"))
     plan = to.add_argument_group("plan")
     _add(PLAN, plan)
@@ -160,18 +158,18 @@ def _add(rows: tuple[OptionRow, ...], to: "argparse._ActionsContainer") -> None:
         row.add(to)
 
 
-def _partition(to: ArgumentParser) -> None:
+def _partition(to: CommandParser) -> None:
     _model(to)
 
 
-def _operators(to: ArgumentParser) -> None:
+def _operators(to: CommandParser) -> None:
     to.add_argument("model", type=Path, metavar="MODEL", help="an .onnx, .tflite, .pt2 or .relax file")
     _add(MODEL, to)
     _backend_dirs(to)
     _format(to)
 
 
-def _explain(to: ArgumentParser) -> None:
+def _explain(to: CommandParser) -> None:
     to.add_argument(
         "model", type=Path, metavar="MODEL",
         help="an .onnx, .tflite, .pt2 or .relax file; or RULE, as a message names it in brackets: its cause "
@@ -182,7 +180,7 @@ def _explain(to: ArgumentParser) -> None:
     to.add_argument("operator", nargs="*", metavar="OPERATOR", help=said)
 
 
-def _compile(to: ArgumentParser) -> None:
+def _compile(to: CommandParser) -> None:
     to.add_argument(
         "models", nargs="*", metavar="MODEL",
         help="an .onnx, .tflite, .pt2 or .relax file, or NAME=FILE; several become one bundle",
@@ -210,7 +208,7 @@ def _compile(to: ArgumentParser) -> None:
     )
 
 
-def _tune(to: ArgumentParser) -> None:
+def _tune(to: CommandParser) -> None:
     _model(to)
     to.add_argument("-o", "--output", type=Path, metavar="FILE", help="the tuning file to write")
     to.add_argument("--target-arch", metavar="NAME", help="only the kernels of this one (default: of all)")
@@ -228,7 +226,7 @@ def _tune(to: ArgumentParser) -> None:
     to.add_argument("--key", default="target_arch", help="of these servers (default: target_arch)")
 
 
-def _calibrate(to: ArgumentParser) -> None:
+def _calibrate(to: CommandParser) -> None:
     to.add_argument(
         "models", nargs="*", type=Path, metavar="MODEL",
         help="an .onnx, .tflite, .pt2 or .relax file; with two or more an error is stated",
@@ -252,7 +250,7 @@ def _calibrate(to: ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def _explore(to: ArgumentParser) -> None:
+def _explore(to: CommandParser) -> None:
     to.add_argument("space", type=Path, metavar="FILE", help="a space file: models, chips, and what varies")
     to.add_argument(
         "--workers",
@@ -292,7 +290,7 @@ def _explore(to: ArgumentParser) -> None:
     _backend_dirs(to)
 
 
-def _fit(to: ArgumentParser) -> None:
+def _fit(to: CommandParser) -> None:
     _models_for_chips(to)
     to.add_argument(
         "--soc", required=True, metavar="SOC", help="the SoC file to start from, or the name of a shipped one"
@@ -311,7 +309,7 @@ def _fit(to: ArgumentParser) -> None:
     _backend_dirs(to)
 
 
-def _choose(to: ArgumentParser) -> None:
+def _choose(to: CommandParser) -> None:
     _models_for_chips(to)
     to.add_argument(
         "--soc", action="append", default=[], metavar="SOC",
@@ -332,7 +330,7 @@ def _choose(to: ArgumentParser) -> None:
     _backend_dirs(to)
 
 
-def _quantize(to: ArgumentParser) -> None:
+def _quantize(to: CommandParser) -> None:
     to.add_argument("model", type=Path, metavar="MODEL", help="a float .onnx or .tflite file")
     to.add_argument(
         "--data", type=Path, required=True, metavar="PLACE",
@@ -356,7 +354,7 @@ def _quantize(to: ArgumentParser) -> None:
     _backend_dirs(to)
 
 
-def _models_for_chips(to: ArgumentParser) -> None:
+def _models_for_chips(to: CommandParser) -> None:
     to.add_argument(
         "models",
         nargs="+",
@@ -370,7 +368,7 @@ def _models_for_chips(to: ArgumentParser) -> None:
     )
 
 
-def _run(to: ArgumentParser) -> None:
+def _run(to: CommandParser) -> None:
     to.add_argument("bundle", type=Path, metavar="BUNDLE", help="a folder that `compile` wrote")
     _port(to)
     to.add_argument(
@@ -399,11 +397,11 @@ def _run(to: ArgumentParser) -> None:
     _format(to)
 
 
-def _port(to: ArgumentParser) -> None:
+def _port(to: CommandParser) -> None:
     to.add_argument("--port", help="refuse a bundle that carries another port of the C runtime")
 
 
-def _verify(to: ArgumentParser) -> None:
+def _verify(to: CommandParser) -> None:
     to.add_argument(
         "models",
         nargs="+",
@@ -445,7 +443,7 @@ def _verify(to: ArgumentParser) -> None:
     _add(BUNDLE, to)
 
 
-def _simulated(to: ArgumentParser) -> None:
+def _simulated(to: CommandParser) -> None:
     to.add_argument(
         "--rtl", action="store_true",
         help="simulate devices that exist as Verilog by their RTL, with Verilator, not by their behaviour",
@@ -456,7 +454,7 @@ def _simulated(to: ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def _report(to: ArgumentParser) -> None:
+def _report(to: CommandParser) -> None:
     to.add_argument("bundle", type=Path, metavar="BUNDLE", help="a folder that `compile` wrote")
     to.add_argument(
         "--image",
@@ -473,7 +471,7 @@ def _report(to: ArgumentParser) -> None:
     _format(to)
 
 
-def _package(to: ArgumentParser) -> None:
+def _package(to: CommandParser) -> None:
     to.add_argument("bundle", type=Path, metavar="BUNDLE", help="a folder that `compile` wrote")
     to.add_argument(
         "layout", choices=("arduino", "mlf"),
@@ -484,7 +482,7 @@ def _package(to: ArgumentParser) -> None:
     )
 
 
-def _weights(to: ArgumentParser) -> None:
+def _weights(to: CommandParser) -> None:
     to.add_argument("bundle", type=Path, metavar="BUNDLE", help="a folder that `compile` wrote")
     to.add_argument(
         "new", nargs="?", metavar="NEW",
@@ -495,19 +493,19 @@ def _weights(to: ArgumentParser) -> None:
     _add(BUNDLE, to)
 
 
-def _compare(to: ArgumentParser) -> None:
+def _compare(to: CommandParser) -> None:
     to.add_argument("before", type=Path, metavar="BEFORE", help="a folder that `compile` wrote")
     to.add_argument("after", type=Path, metavar="AFTER", help="another one")
     to.add_argument("--html", type=Path, metavar="FILE", help="write a page instead, with pictures of both")
     _format(to)
 
 
-def _new_soc(to: ArgumentParser) -> None:
+def _new_soc(to: CommandParser) -> None:
     to.add_argument("name", metavar="NAME", help="the SoC's name, a lower-case identifier")
     to.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: NAME.toml")
 
 
-def _new_backend(to: ArgumentParser) -> None:
+def _new_backend(to: CommandParser) -> None:
     to.add_argument("name", metavar="NAME", help="the backend's name, a lower-case identifier")
     to.add_argument(
         "--start",
@@ -519,18 +517,18 @@ def _new_backend(to: ArgumentParser) -> None:
     to.add_argument("-o", "--output", type=Path, metavar="DIR", help="default: NAME")
 
 
-def _new_operator(to: ArgumentParser) -> None:
+def _new_operator(to: CommandParser) -> None:
     to.add_argument("name", metavar="NAME", help="the library's name, a lower-case identifier")
     to.add_argument("-o", "--output", type=Path, metavar="DIR", help="default: NAME")
 
 
-def _demo(to: ArgumentParser) -> None:
+def _demo(to: CommandParser) -> None:
     to.add_argument("--soc", default="zynq_edge", metavar="SOC", help="default: zynq_edge")
     to.add_argument("-o", "--output", type=Path, metavar="DIR", help="keep the bundle there")
     _backend_dirs(to)
 
 
-def _completion(to: ArgumentParser) -> None:
+def _completion(to: CommandParser) -> None:
     to.add_argument(
         "shell", choices=("bash", "fish", "zsh"),
         help="the shell that the script is for; its start file takes it by eval \"$(target-arch completion "
@@ -538,14 +536,14 @@ def _completion(to: ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def _schema(to: ArgumentParser) -> None:
+def _schema(to: CommandParser) -> None:
     to.add_argument(
         "name", nargs="?", metavar="NAME",
         help="a command, `failure` (what each prints with its messages) or `soc` (SoC files); none lists all",
     )  # fmt: skip
 
 
-def _format(to: ArgumentParser) -> None:
+def _format(to: CommandParser) -> None:
     to.add_argument("--format", choices=("text", "json"), default="text", help="json for programs")
 
 

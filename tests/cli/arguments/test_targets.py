@@ -266,7 +266,7 @@ def test_show_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
         (
             ("partition", DIGITS, "--target", "c", "--speed=3"),
             "command line: error: unknown argument `--speed` [unknown-argument]\n"
-            "hint: options of a target_arch are written --<target_arch>-<option>\n",
+            "hint: `target-arch partition --help` lists the arguments\n",
         ),
         (
             ("partition", DIGITS, "--target", "gemm_npu", "--gemm_npu-max-cycles=1"),

@@ -170,11 +170,45 @@ def test_the_name_of_a_file_beside_it(
     )
 
 
-@pytest.mark.parametrize("arguments", [(), ("check",), ("check", "mcu_m55", "--fast")])
-def test_bad_arguments(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]) -> None:
-    code, out, err = call(capsys, *arguments)
-    assert (code, out) == (2, "")
-    assert err.startswith("usage: target-arch")
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            (),
+            "the following arguments are required: COMMAND [bad-argument]\n"
+            "hint: `target-arch --help` lists the arguments\n",
+        ),
+        (
+            ("check",),
+            "the following arguments are required: SOC [bad-argument]\n"
+            "hint: `target-arch check --help` lists the arguments\n",
+        ),
+        (
+            ("check", "mcu_m55", "--format"),
+            "argument --format: expected one argument [bad-argument]\n"
+            "hint: `target-arch check --help` lists the arguments\n",
+        ),
+        (
+            ("check", "mcu_m55", "--formt=json"),
+            "unknown argument `--formt` [unknown-argument]\nhint: did you mean `--format`?\n",
+        ),
+        (
+            ("check", "mcu_m55", "-v"),
+            "unknown argument `-v` [unknown-argument]\n"
+            "hint: `target-arch check --help` lists the arguments\n",
+        ),
+    ],
+)
+def test_bad_arguments(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], said: str) -> None:
+    assert call(capsys, *arguments) == (2, "", f"command line: error: {said}")
+
+
+def test_choices_are_said_as_they_are_typed(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = call(capsys, "compile", "m.onnx", "--soc", "mcu_m7", "-o", "b", "--divide", "often")
+    assert code == 2
+    assert "invalid choice: 'often' (choose from " in err
+    assert all(choice in err for choice in ("auto", "host", "never"))
+    assert "Divide" not in err
 
 
 def test_check_starts_fast_and_without_tvm() -> None:
