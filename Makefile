@@ -48,6 +48,7 @@ lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy --config-file .ci/names.ini
 
 fuzz: $(STAMP)
 	$(BIN)/python -m conformance.fuzz_readers $(ARGS)

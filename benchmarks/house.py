@@ -36,6 +36,7 @@ NO_CODE = (
 """Tokens of which a line may have any number without a line of code."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+Defined = Function | ast.ClassDef
 Row = tuple[str, str]
 
 
@@ -94,7 +95,7 @@ def longest_files(found: dict[Path, ast.Module]) -> list[Row]:
     return [(_name(path), str(lines)) for path, lines in _most(count)]
 
 
-def longest(found: dict[Path, ast.Module], *kinds: type[ast.AST]) -> list[Row]:
+def longest(found: dict[Path, ast.Module], *kinds: type[Defined]) -> list[Row]:
     """Classes or functions by lines."""
     count = Counter({name: node.end_lineno - node.lineno + 1 for name, node in _definitions(found, *kinds)})
     return [(name, str(lines)) for name, lines in _most(count)]
@@ -144,7 +145,7 @@ def upward_imports(found: dict[Path, ast.Module]) -> list[Row]:
     return wrong
 
 
-def _definitions(found: dict[Path, ast.Module], *kinds: type[ast.AST]) -> Iterator[tuple[str, Function]]:
+def _definitions(found: dict[Path, ast.Module], *kinds: type[Defined]) -> Iterator[tuple[str, Defined]]:
     for path, tree in found.items():
         for node in ast.walk(tree):
             if isinstance(node, kinds):

@@ -282,7 +282,7 @@ def run_recipes(folder: Path) -> None:
         library = tflite_quantizer(file, given, folder)
 
         def answered(content: bytes, library: Any = library, rows: Any = (frames, theirs)) -> np.ndarray:
-            return right(*rows, library.answer(content, folder))
+            return right(rows[0], rows[1], library.answer(content, folder))
 
         print(f"{name}: float, {np.mean(answered(library.float_model.read_bytes())):.2%} of the others")
         ours: dict[str, tuple[QuantizedToFit, np.ndarray]] = {}

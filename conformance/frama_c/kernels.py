@@ -77,7 +77,8 @@ def calls(made: CompiledModel) -> Iterator[Called]:
     """Every call of the kernels, with operands of its own."""
     for kernel in made.kernels.values():
         tensors = {**made.model.tensors, **{each.name: each for each in kernel.constants}}
-        sizes = {each.name: each.bytes for each in (*tensors.values(), *kernel.buffers)}
+        sizes = {name: tensor.bytes for name, tensor in tensors.items()}
+        sizes |= {buffer.name: buffer.bytes for buffer in kernel.buffers}
         functions = {each.name: each for each in kernel.functions}
         for call in kernel.actions:
             if isinstance(call, Call):

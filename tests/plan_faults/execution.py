@@ -13,6 +13,7 @@ from random import Random
 from target_arch.plan.kernels import Call, Kernel, Operand, Slice
 from target_arch.plan.lowered import Lowered
 from target_arch.plan.memory import Arena, BufferKind
+from target_arch.plan.model import Tensor
 from target_arch.plan.steps import Copy, Dispatch, Event, Fill, Wait
 
 RUNS = 2
@@ -56,7 +57,7 @@ class Chip:
         self._buffers = {buffer.name: buffer for buffer in result.steps.buffers}
         self._memory = memory if memory is not None else self._own_memory()
         self._pending: list[tuple[Event, Copy | Dispatch]] = []
-        self._tensors = {**result.graph.model.tensors, **_packed(result.kernels.values())}
+        self._tensors: dict[str, Tensor] = {**result.graph.model.tensors, **_packed(result.kernels.values())}
         self._begin()
 
     def runs(self) -> list[bytes]:
@@ -220,7 +221,7 @@ class Chip:
             memory[at : at + part.row_bytes] = data[row * part.row_bytes : (row + 1) * part.row_bytes]
 
 
-def _packed(kernels: Iterable[Kernel]) -> Mapping[str, object]:
+def _packed(kernels: Iterable[Kernel]) -> dict[str, Tensor]:
     return {tensor.name: tensor for kernel in kernels for tensor in kernel.constants}
 
 

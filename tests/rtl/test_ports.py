@@ -134,7 +134,7 @@ def test_model(
         told = "" if linked is None else f"{linked:,}"
         found[1].append((name, "hexagon_edge", about["memory"], holds, f"{about['bytes']:,}", told))
     (image,) = executable.firmware
-    assert image.differences == ()
+    assert image.entry.differences == ()
     row = ("firmware", "DSP: code, data, stack", f"{image.fill.predicted:,}", f"{image.fill.linked or 0:,}")
     found[1].append((name, "hexagon_edge", *row))
 

@@ -1,6 +1,7 @@
 """Numbers are stable, and the hash knows every part of a description."""
 
 from collections.abc import Callable
+from typing import Any
 
 import attrs
 import pytest
@@ -48,7 +49,7 @@ def test_names_in_c() -> None:
     assert c_prefix(read_soc("mcu_m55")) == "MCU_M55"
 
 
-CHANGES = {
+CHANGES: dict[str, dict[str, Any]] = {
     "memories": {"size": 1, "base": 3, "observers": {"x": 0}, "cached": False, "latency": 9.0},
     "dmas": {"channels": 7},
     "copies": {"engine": "x", "alignment": 64, "cache": "clean source", "setup": 1.0, "dimensions": 2},

@@ -76,7 +76,7 @@ def faults(kind: OperatorKind, form: Form) -> str:
 
 
 def test_halves_that_contradict_each_other() -> None:
-    conv, relu, relax = (FORMS[OperatorKind(name)] for name in ("conv2d", "relu", "relax"))
+    conv, relu, relax = (FORMS[kind] for kind in (OperatorKind.CONV2D, OperatorKind.RELU, OperatorKind.RELAX))
     assert faults(OperatorKind.RELU, evolve(relu, definition=None)) == (
         "`relu` is lowered by its definition in TE, and has no definition"
     )

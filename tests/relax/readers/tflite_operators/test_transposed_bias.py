@@ -65,7 +65,7 @@ def test_it_computes_the_definition(seed: int, tmp_path: Path, needs_tool: Calla
     padding, strides = (SAME, VALID)[seed % 2], (int(rng.integers(1, 4)), int(rng.integers(1, 4)))
     image, kernel = (int(rng.integers(2, 6)), 5), (int(rng.integers(1, 5)), 3)
     weights = rng.normal(size=(int(rng.integers(1, 4)), *kernel, 3)).astype("f4")
-    bias = rng.normal(size=weights.shape[0]).astype("f4")
+    bias = rng.normal(size=(weights.shape[0],)).astype("f4")
     out, path = extents(image, kernel, padding, strides), tmp_path / "m.tflite"
     path.write_bytes(file(weights, bias, image, out, options(padding, strides)))
     ((frame,),) = litert(path).frames(1, seed)
