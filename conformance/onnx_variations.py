@@ -3,7 +3,8 @@
     python -m conformance.onnx_variations [--tests 3] [--seed 0] [--only OPERATOR …]
 
 Some tests of each operator (`conformance.onnx_node_tests`, the ones that pass) are varied: one attribute at a
-time gets another value, or the model names an older version of ONNX, in which the operator was another one.
+time gets another value, the model names an older version of ONNX, in which the operator was another one, or
+one extent of the first input is 1, and so is that extent of all inputs of this shape, or of that one alone.
 The answers of onnxruntime without its optimizations are right; variations that it refuses, or that end its
 process, do not count. Where ONNX's own evaluator gives another answer than onnxruntime, the line says so.
 Ends with 1 if something is wrong.
@@ -76,7 +77,9 @@ SECONDS = 30
 
 
 def variations(case: Case) -> Iterator[Case]:
-    """The test with another value of one attribute, or in another version; without answers."""
+    """The test with another value of one attribute, in another version, or with an extent of 1; without
+    answers.
+    """
     version = _version(case.model)
     (node,) = case.model.graph.node
     schema = onnx.defs.get_schema(node.op_type, version)
@@ -96,6 +99,30 @@ def variations(case: Case) -> Iterator[Case]:
         del model.opset_import[:]
         model.opset_import.append(onnx.helper.make_opsetid("", older))
         yield evolve(case, model=model, name=f"{case.name}.version={older}")
+    if case.inputs:
+        yield from narrowed(case)
+
+
+def narrowed(case: Case) -> Iterator[Case]:
+    """The test with an extent of 1 in place of a larger one, and with all of them 1; without answers."""
+    first = case.inputs[0]
+    wide = [axis for axis, extent in enumerate(first.shape) if extent > 1]
+    for axes in [*([axis] for axis in wide), *([wide] if len(wide) > 1 else [])]:
+        for which in ("all", "first"):
+            narrow = [
+                number == 0 or (which == "all" and each.shape == first.shape)
+                for number, each in enumerate(case.inputs)
+            ]
+            inputs = tuple(
+                _first_along(each, axes) if is_narrow else each
+                for each, is_narrow in zip(case.inputs, narrow, strict=True)
+            )
+            name = f"{case.name}.{which}[{','.join(map(str, axes))}]=1"
+            yield evolve(case, model=_copy(case, inputs), inputs=inputs, name=name)
+
+
+def _first_along(values: Array, axes: Sequence[int]) -> Array:
+    return values[tuple(slice(1) if axis in axes else slice(None) for axis in range(values.ndim))]
 
 
 def _version(model: Any) -> int:
@@ -148,12 +175,15 @@ def _versions(operator: str, newest: int) -> Iterator[int]:
             yield version
 
 
-def _copy(case: Case) -> Any:
-    """The model, whose outputs have no shapes."""
+def _copy(case: Case, inputs: Sequence[Array] = ()) -> Any:
+    """The model, whose outputs have no shapes, with the shapes of these inputs where some are given."""
     model = onnx.ModelProto()
     model.CopyFrom(case.model)
     for value in model.graph.output:
         value.type.tensor_type.ClearField("shape")
+    for value, given in zip(model.graph.input, inputs, strict=False):
+        for dimension, extent in zip(value.type.tensor_type.shape.dim, given.shape, strict=True):
+            dimension.dim_value = extent
     return model
 
 

@@ -1,11 +1,13 @@
 """The best elements of ONNX models in their order: those that a stable sort finds."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import target_arch
 from target_arch.relax.importer import import_model
 from tests.relax.emulate import evaluate
 from tests.relax.models import Array, helper, onnx_model, save
@@ -36,3 +38,13 @@ def test_the_best_elements(values: int, tmp_path: Path) -> None:
         order = np.argsort(-x if largest else x, axis=axis, kind="stable").take(range(k), axis)
         np.testing.assert_array_equal(next(found), np.take_along_axis(x, order, axis))
         np.testing.assert_array_equal(next(found), order)
+
+
+def test_the_best_of_one(tmp_path: Path, needs_tool: Callable[[str], str]) -> None:
+    """Its C had an array that nothing used, which compilers refuse."""
+    needs_tool("cc")
+    nodes = [helper.make_node("TopK", ["x", "k"], ["v", "i"]), helper.make_node("Cast", ["i"], ["p"], to=1)]
+    model = onnx_model(nodes, {"x": (1,)}, {"v": (1,), "p": (1,)}, {"k": np.array([1])})
+    made = target_arch.compile(save(model, tmp_path / "one.onnx"), "mcu_m7")
+    found = made.write(tmp_path / "bundle").run([np.array([3], np.float32)])
+    assert [each.tolist() for each in found.values()] == [[3], [0]]
