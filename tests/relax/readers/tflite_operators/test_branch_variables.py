@@ -232,7 +232,7 @@ def test_custom_operators_of_branches(tmp_path: Path, needs_tool: Callable[[str]
     """By hand, since no extra has TFLite Micro's interpreter."""
     needs_tool("gcc")
     pytest.importorskip("tflite_micro", reason="needs tflite-micro: pip install tflite-micro")
-    assert check(delayed(), tflite_micro, tmp_path) == 1
+    assert check(delayed(), lambda path: tflite_micro(path, path.read_bytes()), tmp_path) == 1
 
 
 KEPT = (
