@@ -20,8 +20,10 @@ class CommandParser(argparse.ArgumentParser):
         return f"`{self.prog} --help` lists the arguments"
 
     def flag_hint(self, flag: str) -> str | None:
-        """The flag that is most like an unknown one, if there is one."""
-        flags = (each for action in self._actions for each in action.option_strings)
+        """The place of a flag that stands before the command, else the known one that is most like it."""
+        flags = [each for action in self._actions for each in action.option_strings]
+        if flag in flags:
+            return f"write it behind `{self.prog}`"
         by_word = {each.lstrip("-"): each for each in flags}
         near = nearest(flag.lstrip("-"), by_word)
         return None if near is None else f"did you mean `{by_word[near]}`?"

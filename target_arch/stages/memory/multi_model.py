@@ -122,7 +122,7 @@ class ModelPacker(Generic[P]):
                 if not left or not any(self._reduce(others, memory, missing) for memory, missing in wishes):
                     raise self._refused(number, refusal) from None
             except DiagnosticError as error:
-                raise self._named(number, error) from None
+                raise self._named(number, error) from error.__cause__
 
     def _wishes(self, number: int, refusal: DoesNotFitError | PlacementError) -> list[tuple[str, int]]:
         """By memory, the bytes that the others must free: all that are missing, or half of their bytes if a

@@ -417,3 +417,12 @@ def test_every_backend_with_a_default_makes_a_soc(name: str) -> None:
     assert check_soc(soc) == ()
     assert PlugIns.discover().faults(soc) == ()
     assert parse_soc(toml(soc), "built.toml") == soc
+
+
+def test_where_a_lowering_failed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    text, lower = MODULE.format(name="lib") + SHARED, 'Kernel(partition="", instance="")'
+    (tmp_path / "lib.py").write_text(text.replace(lower, "request.x"))
+    folders = ("--backend-dir", str(tmp_path), "-o", str(tmp_path / "bundle"))
+    code, _, shown = call(capsys, "compile", DIGITS, "--target", "lib", *folders, "--traceback")
+    assert (code, "hook `lower`" in shown) == (2, True)
+    assert f'{tmp_path}/lib.py", line ' in shown

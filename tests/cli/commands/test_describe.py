@@ -193,6 +193,10 @@ def test_the_name_of_a_file_beside_it(
             "unknown argument `--formt` [unknown-argument]\nhint: did you mean `--format`?\n",
         ),
         (
+            ("--quiet", "check", "mcu_m55"),
+            "unknown argument `--quiet` [unknown-argument]\nhint: write it behind `target-arch check`\n",
+        ),
+        (
             ("check", "mcu_m55", "-v"),
             "unknown argument `-v` [unknown-argument]\n"
             "hint: `target-arch check --help` lists the arguments\n",

@@ -240,6 +240,18 @@ def _dropout(node: Node) -> Any:
     return (node.operand(0), mask) if node.outputs > 1 else node.operand(0)
 
 
+def _prelu(node: Node) -> Any:
+    """In TVM's frontend the result has the shape of x, also where the slope is larger."""
+    x, slope = node.operand(0), node.operand(1)
+    shape, own = shape_of(x), shape_of(slope)
+    wide = [axis for axis, extent in enumerate(own) if extent != 1]
+    if shape and len(wide) < 2 and np.broadcast_shapes(shape, own) == shape:
+        axis, slopes = (wide[0] - len(own), own[wide[0]]) if wide else (-1, 1)
+        return relax.op.nn.prelu(x, relax.op.reshape(slope, (slopes,)), len(shape) + axis)
+    negative = relax.op.less(x, relax.const(0, node.dtype(0)))
+    return relax.op.where(negative, relax.op.multiply(x, slope), x)
+
+
 CONVERTERS: Mapping[str, Converter] = {
     "BitCast": converter(_bit_cast, "to"),
     "BitShift": converter(_bit_shift, "direction"),
@@ -251,5 +263,6 @@ CONVERTERS: Mapping[str, Converter] = {
     "Min": converter(_folded(relax.op.minimum)),
     "Mod": converter(_mod, "fmod"),
     "Pow": converter(_pow),
+    "PRelu": converter(_prelu),
     "Shrink": converter(_shrink, "bias lambd"),
 }

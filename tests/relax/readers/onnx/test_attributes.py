@@ -149,3 +149,14 @@ def test_sequences_along_other_dimensions_are_refused(tmp_path: Path) -> None:
     constants = {"lengths": np.array([1, 2, 3])}
     path = written(tmp_path / "reverse.onnx", node, image(3, 3), 2, constants)
     assert why_refused(path).endswith("its dimensions -1 and 0 are not the first two")
+
+
+@pytest.mark.parametrize("slopes", [(), (1,), (5,), (4, 1), (3, 1, 5), (2, 3, 4, 5)])
+@pytest.mark.parametrize("columns", [1, 5])
+def test_slopes_of_every_extent(slopes: tuple[int, ...], columns: int, tmp_path: Path) -> None:
+    """Where they are more than the elements, the result has their shape, which was a defect."""
+    pytest.importorskip("onnxruntime", reason="pip install target-arch[verify]")
+    x, values = image(3, 4, columns), image(*slopes) if slopes else np.array(-0.5, np.float32)
+    rank = max(x.ndim, len(slopes))
+    node = helper.make_node("PRelu", ["x", "s"], ["y"])
+    compare(written(tmp_path / "prelu.onnx", node, x, rank, {"s": values}), x)
