@@ -101,7 +101,7 @@ def generated_stack(bundle: Path) -> int:
     return max(depth((calls,), name).bytes for name in calls.frames)
 
 
-@pytest.mark.parametrize("name", slow_except(["kws_int8"], SHARED_MODELS, by_hand=["ic_resnet_fp32"]))
+@pytest.mark.parametrize("name", slow_except(["kws_int8"], SHARED_MODELS))
 @pytest.mark.parametrize("soc", SOCS)
 def test_model(shared: Path, tmp_path: Path, rows: list[tuple[str, ...]], name: str, soc: str) -> None:
     model, folder = shared / "models" / f"{name}.tflite", tmp_path / name

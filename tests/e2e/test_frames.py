@@ -195,7 +195,7 @@ def check_program(source: Path, folder: Path, cc: str, *more: str) -> None:
     assert (done.stdout, done.returncode) == ("0 failures\n", 0), done.stdout + done.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_faults_among_many_frames(needs_tool: Callable[[str], str], tmp_path: Path) -> None:
     needs_tool("cc")
     command = (str(soak_frames.build(tmp_path)), "3000", "1")

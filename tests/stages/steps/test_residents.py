@@ -203,7 +203,7 @@ def test_what_saves_the_most_per_byte_comes_first() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(made=models(), weights=st.sampled_from((64, 512, 2048)))
 def test_random_models_pass_every_check_and_are_never_slower(made: Model, weights: int) -> None:
     heavy = chips.model(

@@ -156,7 +156,7 @@ def work_of(
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(models(), socs(), orders(), st.integers(0, 99))
 def test_no_order_with_the_same_flow_is_below_the_bound(
     model: Model, soc: SoC, costs: Costs, seed: int
