@@ -162,8 +162,7 @@ class _Printer:
         statements = list(walk(function.body))
         stored = {node.buffer for node in statements if isinstance(node, tirx.BufferStore)}
         locals_ = [node.buffer for node in statements if isinstance(node, tirx.AllocBuffer)]
-        self.idle = {buffer for buffer in locals_ if buffer not in stored}
-        self.scratch = [buffer for buffer in locals_ if is_scratch(buffer) and buffer not in self.idle]
+        self.scratch = [buffer for buffer in locals_ if is_scratch(buffer) and buffer in stored]
         self.params = [*function.params, *self.scratch]
         for param in self.params:
             self._name(param)
@@ -282,7 +281,7 @@ class _Printer:
 
     def _allocate(self, node: Any) -> None:
         buffer = node.buffer
-        if buffer in self.scratch or buffer in self.idle:
+        if buffer in self.scratch or buffer not in self.stores:
             return
         count = prod(int(extent) for extent in buffer.shape)
         name, c_type = self._name(buffer), _c_type(buffer, str(buffer.dtype))
