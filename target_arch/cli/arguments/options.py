@@ -5,7 +5,7 @@ types. Tests: `tests/cli/arguments/test_options.py`.
 """
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -45,8 +45,8 @@ class OptionRow:
     """An option of `CompileOptions`, by its `name` there; without one a command reads the argument itself.
 
     `read` makes the value of the argument (a list, where it may repeat) and the SoC; an argument that was not
-    given is none. With `of_model` values may begin with the name of the model that they are for. `argument`
-    is what argparse needs further.
+    given is none. With `of_model` values may begin with the name of the model that they are for. `choices`
+    are the words that it may be, if it is one of some; `argument` is what argparse needs further.
     """
 
     name: str
@@ -55,6 +55,7 @@ class OptionRow:
     read: Callable[[Any, SoC], object] = lambda value, _: value
     of_model: bool = False
     repeats: bool = False
+    choices: Iterable[str] = ()
     argument: Mapping[str, Any] = field(factory=dict)
 
     @property
@@ -64,8 +65,10 @@ class OptionRow:
 
     def add(self, to: "argparse._ActionsContainer") -> None:
         """Add the argument to a parser, or a group of one."""
-        list_of: dict[str, Any] = {"action": "append", "default": []} if self.repeats else {}
-        to.add_argument(self.flag, help=self.help, **list_of, **self.argument)
+        more: dict[str, Any] = {"action": "append", "default": []} if self.repeats else {}
+        if self.choices:
+            more["choices"] = tuple(map(str, self.choices))  # of members argparse prints the class, too
+        to.add_argument(self.flag, help=self.help, **more, **self.argument)
 
 
 def positive(text: str) -> int:
@@ -229,7 +232,8 @@ PLAN = (
         flag="--objective",
         help="what placement makes least: the time of a run (latency), the time from result to result with "
         "frames in flight (throughput), or the energy of a run, where costs state it (default: latency)",
-        argument={"choices": tuple(map(str, Objective)), "default": Objective.LATENCY},
+        choices=Objective,
+        argument={"default": Objective.LATENCY},
     ),
     OptionRow(
         name="within",
@@ -249,21 +253,24 @@ PLAN = (
         help="auto: operators are computed in slices, by several instances or piece by piece, where that "
         "makes the simulated run shorter; host: those of the host piece by piece, where that makes results "
         "of frames in flight come faster (default: never)",
-        argument={"choices": tuple(map(str, Divide)), "default": Divide.NEVER},
+        choices=Divide,
+        argument={"default": Divide.NEVER},
     ),
     OptionRow(
         name="resident",
         flag="--resident",
         help="auto: constants that every run would copy are copied once, by init, and stay, where memories "
         "have room for them (default: never)",
-        argument={"choices": tuple(map(str, Resident)), "default": Resident.NEVER},
+        choices=Resident,
+        argument={"default": Resident.NEVER},
     ),
     OptionRow(
         name="optimize",
         flag="--optimize",
         help="size: the smallest code and no packed weights, compiled with -Os; speed: packed weights of any "
         "size (default: balanced)",
-        argument={"choices": tuple(map(str, Goal)), "default": Goal.BALANCED},
+        choices=Goal,
+        argument={"default": Goal.BALANCED},
     ),
     OptionRow(
         name="frames",
@@ -288,7 +295,7 @@ PLAN = (
         flag="--keep",
         help="dead: channels that influence no result are computed, too",
         read=lambda value, _: value == "dead",
-        argument={"choices": ("dead",)},
+        choices=("dead",),
     ),
     OptionRow(
         name="planner",
@@ -311,21 +318,21 @@ BUNDLE = (
         flag="--arenas",
         help="several models: shared, they run in turn on the same bytes (the default), or separate, "
         "each keeps its inputs and outputs while others run",
-        argument={"choices": tuple(map(str, Sharing))},
+        choices=Sharing,
     ),
     OptionRow(
         name="io",
         flag="--io",
         help="whose the memory of inputs and outputs is: arena, the bundle's (the default), or caller: every "
         "run takes their addresses",
-        argument={"choices": tuple(map(str, IoOwner))},
+        choices=IoOwner,
     ),
     OptionRow(
         name="constants",
         flag="--constants",
         help="the form of constants: text, numbers in C; section, files that the assembler puts into the "
         "program; file, files that the program finds at run time (default: text up to 1 MiB, else section)",
-        argument={"choices": ("text", "section", "file")},
+        choices=("text", "section", "file"),
     ),
     OptionRow(
         name="images",
