@@ -21,6 +21,8 @@ from target_arch.stages.steps.simulation.clock import HOST
 
 BEGINS = 48
 """The most times at which a block is tried to begin."""
+ORDERS = 4
+"""The most orders that are tried: a block that found no place has the first one in the next."""
 
 Spot = tuple[int, int]
 """A start and a channel."""
@@ -49,12 +51,27 @@ def longest_first(
     """
     if problem.busy.get(HOST, 0) > period:
         return None
-    found = _Anywhere(problem, sizes, period)
-    if not all(found.place(block) for block in sorted(blocks, key=found.length, reverse=True)):
+    found = _anywhere(problem, blocks, sizes, period)
+    if found is None:
         return None
     starts = found.settled(blocks)
     issues = [found.issue(number) for number in range(len(starts))]
     return in_order(problem, period, starts, issues, found.channels)
+
+
+def _anywhere(
+    problem: FrameProblem, blocks: Sequence[TaskBlock], sizes: Mapping[str, int], period: int
+) -> "_Anywhere | None":
+    """The places of all blocks in a period; None where none were found."""
+    order: list[TaskBlock] = []
+    for _ in range(ORDERS):
+        found = _Anywhere(problem, sizes, period)
+        order = order or sorted(blocks, key=found.length, reverse=True)
+        homeless = next((block for block in order if not found.place(block)), None)
+        if homeless is None:
+            return found
+        order = [homeless, *(block for block in order if block is not homeless)]
+    return None
 
 
 class _HostTurn:

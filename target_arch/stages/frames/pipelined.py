@@ -18,6 +18,7 @@ from target_arch.stages.frames.ahead import issued_ahead
 from target_arch.stages.frames.around import around_host, longest_first
 from target_arch.stages.frames.blocks import TaskBlock, blocks_of
 from target_arch.stages.frames.cores import rotating
+from target_arch.stages.frames.late_constants import with_late_constants
 from target_arch.stages.frames.lockstep import in_lockstep
 from target_arch.stages.frames.modulo import ModuloSchedule, in_turn, modulo_schedule
 from target_arch.stages.frames.problem import FrameProblem, frame_problem
@@ -97,7 +98,7 @@ class _Search:
         self._keep([issued_ahead(self.problem, each) for each in found if each is not None])
 
     def _keep(self, found: Sequence[ModuloSchedule]) -> None:
-        self._schedules += found
+        self._schedules += [with_late_constants(self.problem, each) for each in found]
         self._schedules.sort(key=lambda each: (each.period, -each.patience, each.stages))
 
     def _periods(self) -> Iterator[int]:

@@ -11,6 +11,7 @@ from attrs import evolve
 from target_arch.plan.kernels import Access, Operand, Slice
 from target_arch.plan.memory import Buffer, BufferKind
 from target_arch.plan.steps import Copy, Dispatch, Event, StepOrder
+from target_arch.stages.frames import around
 from target_arch.stages.frames.around import around_host, longest_first
 from target_arch.stages.frames.blocks import blocks_of
 from target_arch.stages.frames.modulo import ModuloSchedule, modulo_schedule
@@ -174,3 +175,13 @@ def test_a_buffer_that_has_no_room_twice_bounds_the_period() -> None:
     assert evolve(problem, sizes=room).bound == problem.bound < sum(problem.takes)
     less = evolve(problem, sizes={buffer.memory: 2 * buffer.bytes - 1})
     assert (less.busiest, less.bound) == (buffer.memory, sum(problem.takes))
+
+
+def test_a_block_that_found_no_place_has_the_first_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = _Chain(34).problem
+    period = max(problem.bound * 3 // 2, *problem.takes)
+    found = longest_first(problem, blocks_of(problem), dict.fromkeys(ENGINES, ROOM), period)
+    assert found is not None
+    check(problem, found)
+    monkeypatch.setattr(around, "ORDERS", 1)
+    assert longest_first(problem, blocks_of(problem), dict.fromkeys(ENGINES, ROOM), period) is None
