@@ -142,13 +142,14 @@ def test_what_is_at_its_bound_is_left_whole(made: CompiledModel) -> None:
     ("model", "soc", "resident", "above"),
     [
         pytest.param("ic_resnet_int8", "quad_conv", "never", 1.05, marks=pytest.mark.long),
-        ("ad01_int8", "zynq_edge", "never", 1.4),
+        ("ad01_int8", "zynq_edge", "never", 1.05),
+        pytest.param("ic_resnet_int8", "zynq_edge", "never", 1.05, marks=pytest.mark.long),
         pytest.param("ad01_int8", "zynq_edge", "auto", 1.05, marks=pytest.mark.long),
     ],
 )
 def test_other_kernels_for_frames(model: str, soc: str, resident: str, above: float, shared: Path) -> None:
-    """Slices of the host, kernels with half of a memory, and weights that leave two kernels room at once: the
-    pairs were 1.37, 1.9 and 1.59 times their bounds.
+    """Slices of the host, kernels with half of a memory, copies of constants that come late, and weights that
+    leave two kernels room at once: the pairs were 1.37, 1.9, 1.09 and 1.59 times their bounds.
     """
     path = shared / "models" / f"{model}.tflite"
     wanted = CompileRequest(
