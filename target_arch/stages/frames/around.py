@@ -9,6 +9,7 @@ planned, and its buffers never need more bytes at once than they did.
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 from attrs import field, frozen, mutable
 
@@ -63,15 +64,22 @@ def _anywhere(
     problem: FrameProblem, blocks: Sequence[TaskBlock], sizes: Mapping[str, int], period: int
 ) -> "_Anywhere | None":
     """The places of all blocks in a period; None where none were found."""
-    order: list[TaskBlock] = []
+    order = sorted(blocks, key=partial(_length, problem), reverse=True)
     for _ in range(ORDERS):
         found = _Anywhere(problem, sizes, period)
-        order = order or sorted(blocks, key=found.length, reverse=True)
-        homeless = next((block for block in order if not found.place(block)), None)
-        if homeless is None:
+        left_over = next((block for block in order if not found.place(block)), None)
+        if left_over is None:
             return found
-        order = [homeless, *(block for block in order if block is not homeless)]
+        order = [left_over, *(block for block in order if block is not left_over)]
     return None
+
+
+def _length(problem: FrameProblem, block: TaskBlock) -> tuple[int, int]:
+    """How long a block takes, and of equal ones the first; nothing for work of the host."""
+    if len(block.tasks) == 1 and problem.where[block.tasks[0]] == HOST:
+        return -1, 0
+    ends = (start + problem.takes[task] for task, start in zip(block.tasks, block.starts, strict=True))
+    return max(ends), -block.tasks[0]
 
 
 class _HostTurn:
@@ -285,13 +293,6 @@ class _Anywhere(_Around):
     _own: frozenset[int] = frozenset()
     """The tasks of the block that is placed."""
 
-    def length(self, block: TaskBlock) -> tuple[int, int]:
-        """How long a block takes, and of equal ones the first; nothing for work of the host."""
-        if self._of_host(block):
-            return -1, 0
-        ends = (s + self._problem.takes[task] for task, s in zip(block.tasks, block.starts, strict=True))
-        return max(ends), -block.tasks[0]
-
     def place(self, block: TaskBlock) -> bool:
         self._own = frozenset(block.tasks)
         return super().place(block)
@@ -314,9 +315,6 @@ class _Anywhere(_Around):
             for task in block.tasks:
                 self.starts[task] += -(-late // self._period) * self._period
         return self.starts
-
-    def _of_host(self, block: TaskBlock) -> bool:
-        return len(block.tasks) == 1 and self._problem.where[block.tasks[0]] == HOST
 
     def _rank(self, laid: _Laid) -> tuple[int, int]:
         """By the time that it takes, then by the end."""
