@@ -14,7 +14,7 @@ from functools import partial
 from attrs import field, frozen, mutable
 
 from target_arch.plan.memory import Buffer, BufferKind
-from target_arch.stages.frames.blocks import HeldBytes, TaskBlock
+from target_arch.stages.frames.blocks import HeldBytes, TaskBlock, is_of_host
 from target_arch.stages.frames.modulo import ModuloSchedule, in_order
 from target_arch.stages.frames.problem import FrameProblem, names_of
 from target_arch.stages.frames.turns import Interval, flat, pieces
@@ -76,7 +76,7 @@ def _anywhere(
 
 def _length(problem: FrameProblem, block: TaskBlock) -> tuple[int, int]:
     """How long a block takes, and of equal ones the first; nothing for work of the host."""
-    if len(block.tasks) == 1 and problem.where[block.tasks[0]] == HOST:
+    if is_of_host(problem, block):
         return -1, 0
     ends = (start + problem.takes[task] for task, start in zip(block.tasks, block.starts, strict=True))
     return max(ends), -block.tasks[0]
@@ -150,7 +150,7 @@ class _Around:
 
     def place(self, block: TaskBlock) -> bool:
         """Place a block so that it ends early; False where it goes nowhere."""
-        if len(block.tasks) == 1 and self._problem.where[block.tasks[0]] == HOST:
+        if is_of_host(self._problem, block):
             (task,) = block.tasks
             self.starts[task] = self._host.start(task, self._ready(task, {}))
             return True

@@ -11,6 +11,7 @@ from attrs import field, frozen
 
 from target_arch.plan.memory import BufferKind
 from target_arch.stages.frames.problem import FrameProblem, names_of
+from target_arch.stages.steps.simulation.clock import HOST
 
 
 @frozen(kw_only=True)
@@ -39,6 +40,11 @@ def blocks_of(problem: FrameProblem, *, narrow: bool = False) -> tuple[TaskBlock
     """
     widths = {} if narrow else problem.widths
     return tuple(_block(problem, group, widths) for group in _sorted(problem, _groups(problem)))
+
+
+def is_of_host(problem: FrameProblem, block: TaskBlock) -> bool:
+    """Whether the block is work of the host's own."""
+    return len(block.tasks) == 1 and problem.where[block.tasks[0]] == HOST
 
 
 def _groups(problem: FrameProblem) -> list[list[int]]:

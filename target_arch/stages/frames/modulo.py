@@ -15,7 +15,7 @@ from itertools import pairwise
 
 from attrs import frozen
 
-from target_arch.stages.frames.blocks import HeldBytes, TaskBlock
+from target_arch.stages.frames.blocks import HeldBytes, TaskBlock, is_of_host
 from target_arch.stages.frames.problem import FrameProblem
 from target_arch.stages.frames.turns import Interval, flat, pieces
 from target_arch.stages.steps.simulation.clock import HOST
@@ -192,7 +192,7 @@ class _Table:
 
     def _unissued(self, block: TaskBlock) -> Iterator[Interval]:
         """The starts with which the host would be busy all the time in which it should start a task."""
-        if self._problem.where[block.tasks[0]] == HOST and len(block.tasks) == 1:
+        if is_of_host(self._problem, block):
             takes = self._problem.takes[block.tasks[0]]
             for ready, start in self._windows:
                 if start - ready < takes:

@@ -18,7 +18,7 @@ from target_arch.stages.frames.ahead import issued_ahead
 from target_arch.stages.frames.around import around_host, longest_first
 from target_arch.stages.frames.blocks import TaskBlock, blocks_of
 from target_arch.stages.frames.cores import rotating
-from target_arch.stages.frames.late_constants import with_late_constants
+from target_arch.stages.frames.late_constants import copies_of_constants, with_late_constants
 from target_arch.stages.frames.lockstep import in_lockstep
 from target_arch.stages.frames.modulo import ModuloSchedule, in_turn, modulo_schedule
 from target_arch.stages.frames.problem import FrameProblem, frame_problem
@@ -73,6 +73,7 @@ class _Search:
         self._within = None if within is None else within * PICO
         self.problem = problem
         self._blocks = blocks_of(self.problem)
+        self._constants = copies_of_constants(problem)
         self._sizes = problem.sizes
         self._ranks = {name: number for number, name in enumerate(timelines(soc))}
         self._made: dict[tuple[tuple[int, ...], tuple[int, ...], int], _Pipeline] = {}
@@ -98,7 +99,7 @@ class _Search:
         self._keep([issued_ahead(self.problem, each) for each in found if each is not None])
 
     def _keep(self, found: Sequence[ModuloSchedule]) -> None:
-        self._schedules += [with_late_constants(self.problem, each) for each in found]
+        self._schedules += [with_late_constants(each, self._constants) for each in found]
         self._schedules.sort(key=lambda each: (each.period, -each.patience, each.stages))
 
     def _periods(self) -> Iterator[int]:

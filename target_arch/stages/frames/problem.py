@@ -132,12 +132,17 @@ class FrameProblem:
         return ends.get(last, 0)
 
 
+def constants_of(run: StepOrder) -> list[str]:
+    """The buffers whose bytes no run changes."""
+    staying = (BufferKind.CONSTANT, BufferKind.RESIDENT)
+    return [buffer.name for buffer in run.buffers if buffer.kind in staying]
+
+
 def common(run: StepOrder) -> dict[str, str]:
     """The buffers that all frames have in common, and by which name: a state and its next value are the same
     bytes.
     """
-    staying = (BufferKind.CONSTANT, BufferKind.RESIDENT)
-    shared = {buffer.name: buffer.name for buffer in run.buffers if buffer.kind in staying}
+    shared = {name: name for name in constants_of(run)}
     for state in run.states:
         shared |= {state.now: state.now, state.next: state.now}
     return shared

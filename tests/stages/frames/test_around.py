@@ -3,48 +3,39 @@ it takes, and the host can start all.
 """
 
 from collections.abc import Callable
-from random import Random
+from types import MappingProxyType
 
 import pytest
 from attrs import evolve
 
 from target_arch.plan.kernels import Access, Operand, Slice
 from target_arch.plan.memory import Buffer, BufferKind
-from target_arch.plan.steps import Copy, Dispatch, Event, StepOrder
+from target_arch.plan.steps import Copy, Dispatch, Event
 from target_arch.stages.frames import around
 from target_arch.stages.frames.around import around_host, longest_first
 from target_arch.stages.frames.blocks import blocks_of
 from target_arch.stages.frames.modulo import ModuloSchedule, modulo_schedule
 from target_arch.stages.frames.problem import FrameProblem, names_of
+from tests.stages.frames.chains import Chain
 
 ENGINES, CHANNELS, ROOM = ("one", "two"), 2, 100
 
 
-class _Chain:
+class _Chain(Chain):
     """A random model: kernels on engines, whose tiles share a buffer, and work of the host between."""
 
+    widths = MappingProxyType({"dma": CHANNELS})
+
     def __init__(self, seed: int) -> None:
-        self.random = Random(seed)
-        self.steps: list[Copy | Dispatch] = []
-        self.before: list[tuple[int, ...]] = []
-        self.takes: list[int] = []
-        self.where: list[str] = []
-        self.buffers: list[Buffer] = []
+        super().__init__(seed)
         last: tuple[int, ...] = ()
         for number in range(self.random.randint(2, 6)):
             last = self._kernel(f"k{number}", last) if number % 2 else self._host(last)
 
-    def _add(self, step: Copy | Dispatch, where: str, takes: int, *before: int) -> int:
-        self.steps.append(step)
-        self.before.append(before)
-        self.takes.append(takes)
-        self.where.append(where)
-        return len(self.steps) - 1
-
     def _host(self, before: tuple[int, ...]) -> tuple[int, ...]:
         for _ in range(self.random.randint(1, 6)):
             call = Dispatch(partition="h", operator="h", instance="cpu", function="f", operands=())
-            before = (self._add(call, "", self.random.randint(1, 40), *before),)
+            before = (self.add(call, "", self.random.randint(1, 40), *before),)
         return before
 
     def _kernel(self, name: str, before: tuple[int, ...]) -> tuple[int, ...]:
@@ -70,7 +61,7 @@ class _Chain:
                 event=Event(timeline="dma.0", value=1),
                 partition=name,
             )
-            first = self._add(copy, "dma", self.random.randint(1, 20), *before)
+            first = self.add(copy, "dma", self.random.randint(1, 20), *before)
             operands = (Operand(of=name, access=Access.READ),)
             call = Dispatch(
                 partition=name,
@@ -80,20 +71,8 @@ class _Chain:
                 operands=operands,
                 event=Event(timeline=engine, value=1),
             )
-            before = (self._add(call, engine, self.random.randint(1, 30), first, *before),)
+            before = (self.add(call, engine, self.random.randint(1, 30), first, *before),)
         return before
-
-    @property
-    def problem(self) -> FrameProblem:
-        return FrameProblem(
-            run=StepOrder(steps=tuple(self.steps), buffers=tuple(self.buffers), inputs=(), outputs=()),
-            steps=tuple(self.steps),
-            takes=tuple(self.takes),
-            where=tuple(self.where),
-            before=self.before,
-            carried=(),
-            widths={"dma": CHANNELS},
-        )
 
 
 def times(begin: int, takes: int, period: int) -> set[int]:

@@ -1,30 +1,30 @@
 """Copies of constants come no earlier than in the period before they are read, at the same place in it."""
 
-from random import Random
+from types import MappingProxyType
 
 import pytest
 from attrs import evolve
 
 from target_arch.plan.kernels import Access, Operand, Slice
 from target_arch.plan.memory import Buffer, BufferKind
-from target_arch.plan.steps import Copy, Dispatch, Event, StateBuffers, StepOrder
+from target_arch.plan.steps import Copy, Dispatch, Event
 from target_arch.stages.frames.blocks import blocks_of
-from target_arch.stages.frames.late_constants import with_late_constants
+from target_arch.stages.frames.late_constants import copies_of_constants, with_late_constants
 from target_arch.stages.frames.modulo import ModuloSchedule, modulo_schedule
 from target_arch.stages.frames.problem import FrameProblem
+from tests.stages.frames.chains import Chain
 
 HOPS = ("near", "far")
 """Where the constants of a call lie: in the memory that is copied to the engine, or one copy farther."""
 
 
-class _Chain:
+class _Chain(Chain):
     """Calls of two engines in turn, each after the one before and with weights that are copied for it."""
 
+    widths = MappingProxyType({"dma": 2})
+
     def __init__(self, seed: int) -> None:
-        self.random = Random(seed)
-        self.steps: list[Copy | Dispatch] = []
-        self.before: list[tuple[int, ...]] = []
-        self.buffers: list[Buffer] = []
+        super().__init__(seed)
         self.calls: list[int] = []
         for number in range(self.random.randint(3, 8)):
             self._call(f"w{number}", self.random.choice(HOPS))
@@ -37,15 +37,17 @@ class _Chain:
             self._buffer(target, BufferKind.ACTIVATION)
             copied.append(self._copy(source, target, copied[-1:]))
             source = target
+        engine = f"engine{len(self.calls) % 2}"
         call = Dispatch(
             partition=name,
             operator=name,
-            instance=f"engine{len(self.calls) % 2}",
+            instance=engine,
             function="f",
             operands=(Operand(of=source, access=Access.READ),),
-            event=Event(timeline=f"engine{len(self.calls) % 2}", value=1),
+            event=Event(timeline=engine, value=1),
         )
-        self.calls.append(self._add(call, *copied[-1:], *self.calls[-1:]))
+        takes = self.random.randint(1, 90)
+        self.calls.append(self.add(call, engine, takes, *copied[-1:], *self.calls[-1:]))
 
     def _buffer(self, name: str, kind: BufferKind) -> None:
         self.buffers.append(Buffer(name=name, kind=kind, memory="m", bytes=1, alignment=1, first=0, last=0))
@@ -53,26 +55,8 @@ class _Chain:
     def _copy(self, source: str, target: str, before: list[int]) -> int:
         here, there = (Slice(of=name, offset=0, row_bytes=1) for name in (source, target))
         event = Event(timeline="dma.0", value=1)
-        return self._add(Copy(source=here, target=there, engine="dma", event=event, partition=None), *before)
-
-    def _add(self, step: Copy | Dispatch, *before: int) -> int:
-        self.steps.append(step)
-        self.before.append(before)
-        return len(self.steps) - 1
-
-    @property
-    def problem(self) -> FrameProblem:
-        takes = tuple(self.random.randint(1, 9 if isinstance(step, Copy) else 90) for step in self.steps)
-        steps = tuple(self.steps)
-        return FrameProblem(
-            run=StepOrder(steps=steps, buffers=tuple(self.buffers), inputs=(), outputs=()),
-            steps=steps,
-            takes=takes,
-            where=tuple("dma" if isinstance(s, Copy) else s.instance for s in steps),
-            before=self.before,
-            carried=(),
-            widths={"dma": 2},
-        )
+        copy = Copy(source=here, target=there, engine="dma", event=event, partition=None)
+        return self.add(copy, "dma", self.random.randint(1, 9), *before)
 
 
 def scheduled(problem: FrameProblem) -> ModuloSchedule:
@@ -85,7 +69,7 @@ def scheduled(problem: FrameProblem) -> ModuloSchedule:
 def test_constants_come_in_the_period_before_they_are_read(seed: int) -> None:
     problem = _Chain(seed).problem
     early = scheduled(problem)
-    late = with_late_constants(problem, early)
+    late = with_late_constants(early, copies_of_constants(problem))
     for number, step in enumerate(problem.steps):
         turns, place = divmod(late.starts[number] - early.starts[number], late.period)
         assert place == 0, "another place in the period"
@@ -103,10 +87,11 @@ def test_states_are_copied_when_they_are_there() -> None:
     problem = _Chain(8).problem
     early = scheduled(problem)
     copies = [number for number, step in enumerate(problem.steps) if isinstance(step, Copy)]
-    late = with_late_constants(problem, early)
+    late = with_late_constants(early, copies_of_constants(problem))
     last = next(n for n in copies if late.starts[n] != early.starts[n])
     step = problem.steps[last]
     assert isinstance(step, Copy)
-    state = StateBuffers(tensor="s", now=step.source.of, next="w0")
-    with_state = evolve(problem, run=evolve(problem.run, states=(state,)))
-    assert with_late_constants(with_state, early).starts[last] == early.starts[last]
+    buffers = problem.run.buffers
+    state = (evolve(each, kind=BufferKind.STATE) if each.name == step.source.of else each for each in buffers)
+    with_state = evolve(problem, run=evolve(problem.run, buffers=tuple(state)))
+    assert with_late_constants(early, copies_of_constants(with_state)).starts[last] == early.starts[last]
