@@ -8,8 +8,8 @@ those of two cores with those of one, in every bit where they are quantized, and
 (LiteRT for a TFLite file) with two threads. Then all take turns for some rounds, and the shortest run of each
 counts, since a busy computer only adds time. *ceiling* is how much faster two independent programs of one
 core finish their runs side by side than one after the other: as much as this computer gives to two cores that
-have nothing to do with each other. With `--calibrated` operators cost what `target-arch calibrate` measures
-first.
+have nothing to do with each other. What a line of the other core's cache takes is measured first; with
+`--calibrated`, what operators take, too.
 """
 
 import argparse
@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from statistics import geometric_mean
 
@@ -32,6 +33,7 @@ from benchmarks.peers import NATIVE
 from benchmarks.timed import TIMER, Array, Frame
 from conformance.topologies import written
 from target_arch.api.calibration import calibrate_costs
+from target_arch.calibrate.cache_lines import line_seconds
 from target_arch.pipeline import CompileRequest, compile_model
 from target_arch.plan.division import Divide
 from target_arch.plan.printed.text import table
@@ -47,6 +49,12 @@ _HEADER = ("model", "one us", "two us", "faster", "ceiling", "of ceiling", "peer
 _DECLARATIONS = """#include "{stem}.h"
 int timer_start(void) {{ return {stem}_init(&ta_port_host); }}
 int timer_once(void) {{ timer_restore(); return {stem}_run(); }}"""
+
+
+@cache
+def line() -> float:
+    """The seconds for a line of the cache that the other core wrote."""
+    return line_seconds() or 0.0
 
 
 def computer(cores: int) -> SoC:
@@ -78,7 +86,7 @@ def computer(cores: int) -> SoC:
         isa="x86_64",
         memory=("ram",),
         operands="outputs",
-        cores=Cores(stack=65536, wake=4e-7, coherent=True, line=4e-8),
+        cores=Cores(stack=65536, wake=4e-7, coherent=True, line=line()),
     )
     archs = (like, worker) if cores > 1 else (like,)
     return SoC(
@@ -275,6 +283,7 @@ def main() -> None:
     print(table(_HEADER, rows, right=range(1, len(_HEADER) - 1)))
     of_ceiling, over_peer = (geometric_mean(column) for column in zip(*ratios, strict=True))
     print(f"geometric means: {of_ceiling:.2f} of the ceiling, {over_peer:.2f} of the peer's time")
+    print(f"a line that the other core wrote takes {line() * 1e9:.0f} ns longer")
     print(f"load of this computer, on {os.cpu_count()} processors: {os.getloadavg()[0]:.1f}")
 
 

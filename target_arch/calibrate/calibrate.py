@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from attrs import evolve, field, frozen
 
 from target_arch.backend.contract import Backend
+from target_arch.calibrate.cache_lines import line_seconds
 from target_arch.calibrate.counters import NANOSECONDS, CountingPort, counter
 from target_arch.calibrate.fit import fitted, left_out, order_costs, path_costs, stated
 from target_arch.calibrate.observations import (
@@ -23,12 +24,14 @@ from target_arch.calibrate.observations import (
 )
 from target_arch.calibrate.report import CalibrationReport
 from target_arch.diagnostics import DiagnosticError, refusal
+from target_arch.emit.programs.tracer import WATCHED_PORT
 from target_arch.pipeline import CompiledModel, CompileRequest, compile_model
 from target_arch.registry.plug_ins import PlugIns
 from target_arch.soc.chip.chip import cycles_per_instruction
 from target_arch.soc.costs import (
     NOTHING_MEASURED,
     Calibration,
+    CoreCost,
     Costs,
     MeasuredOperator,
     MeasuredTime,
@@ -214,6 +217,7 @@ def _report(request: CalibrateRequest, soc: SoC, counting: CountingPort, runs: _
     costs = Costs(
         copies=path_costs(moved, {HOST_ENGINE: second, **engines}) or before.copies,
         orders=order_costs([order for run in runs.all for order in run.orders]) or before.orders,
+        cores=_lines(soc, counting) or before.cores,
         calibration=Calibration(
             soc=soc.name,
             port=request.port,
@@ -237,6 +241,15 @@ def _report(request: CalibrateRequest, soc: SoC, counting: CountingPort, runs: _
         kept=sum(run.kept for run in runs.all),
         copies=len(moved),
     )
+
+
+def _lines(soc: SoC, counting: CountingPort) -> dict[str, CoreCost]:
+    """The costs of lines of this computer's caches, for the target_archs of which a SoC file says that lines
+    cost something.
+    """
+    archs = [arch.name for arch in soc.archs if arch.line] if counting.port == WATCHED_PORT else []
+    seconds = line_seconds() if archs and counting.unit == NANOSECONDS else None
+    return {} if seconds is None else {name: CoreCost(line=seconds) for name in archs}
 
 
 def _at_arch(calls: Sequence[Observation], arch: TargetArch) -> list[Observation]:

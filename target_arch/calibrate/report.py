@@ -8,7 +8,7 @@ from attrs import field, frozen
 from target_arch.calibrate.fit import LeftOut
 from target_arch.plan.printed.reasoning import duration
 from target_arch.plan.printed.text import table
-from target_arch.soc.costs import Costs, OrderCost, StatedError
+from target_arch.soc.costs import Costs, StatedError
 from target_arch.soc.files.cost_file import cost_text
 from target_arch.soc.schema.records import to_json
 
@@ -27,6 +27,13 @@ class CalibratedCall(TypedDict):
     error: Annotated[float, "how far the expected amount is off, as a part of the one counted"]
 
 
+class MeasuredOrder(TypedDict):
+    """Seconds of the host for a step of a device."""
+
+    start: Annotated[float | None, "to start a step there"]
+    end: Annotated[float | None, "to see that it is over"]
+
+
 class Calibrated(TypedDict):
     """How far the fitted costs are off."""
 
@@ -38,7 +45,10 @@ class Calibrated(TypedDict):
     whole_models: Annotated[
         dict[str, dict[str, float]], "by target_arch and model left out, the error of all its calls together"
     ]
-    orders: Annotated[dict[str, OrderCost], "by device, what its steps take of the host"]
+    orders: Annotated[dict[str, MeasuredOrder], "by device, what its steps take of the host"]
+    lines: Annotated[
+        dict[str, float], "by target_arch with cores, seconds for a line that another core wrote"
+    ]
     left_out: list[CalibratedCall]
 
 
@@ -93,7 +103,10 @@ class CalibrationReport:
             "kept": self.kept,
             "errors": {arch: to_json(fit.error) for arch, fit in fitted.items()},
             "whole_models": self.whole_models,
-            "orders": to_json(self.costs.orders),
+            "orders": {
+                device: {"start": cost.start, "end": cost.end} for device, cost in self.costs.orders.items()
+            },
+            "lines": {arch: cost.line for arch, cost in self.costs.cores.items()},
             "left_out": calls,
         }
 
@@ -107,7 +120,7 @@ class CalibrationReport:
             said = str(fit.error) if fit.error else "not known: it takes two models to leave one out"
             lines.append(f"{arch}: {len(fit.rates)} rates; error of calls of models left out: {said}")
             lines += [*self._whole(arch), self._farthest(arch, made.counts)]
-        lines += self._orders()
+        lines += [*self._orders(), *self._cores()]
         return "\n".join(line for line in lines if line) + "\n"
 
     def _orders(self) -> Iterator[str]:
@@ -115,6 +128,11 @@ class CalibrationReport:
         for device, order in self.costs.orders.items():
             start, end = map(duration, order.usual)
             yield f"a step of {device} takes {start} of the host to start it, and {end} to see its end"
+
+    def _cores(self) -> Iterator[str]:
+        """A line for each target_arch with cores."""
+        for arch, cost in self.costs.cores.items():
+            yield f"a line that another core wrote takes {duration(cost.line)} longer at {arch}"
 
     def _whole(self, arch: str) -> Iterator[str]:
         """A line with the error of all calls of each model left out together."""

@@ -28,7 +28,7 @@ HOST_DEVICE = DLDeviceType.CPU
 
 _HOST_BASE, _HOST_STEP = 0x1000_0000, 0x10_0000
 _OWN_STEP = 0x1_0000
-_CORES = Cores(stack=64 * 2**10, wake=4e-7, coherent=True, line=4e-8)
+_CORES = Cores(stack=64 * 2**10, wake=4e-7, coherent=True, line=2e-8)
 """Further cores of the host: threads of a computer, which share its memory behind coherent caches. As they
 look for work, a call and its end are handed over in about as many seconds (docs/frames.md). For
 a line, see docs/parallel.md.

@@ -227,6 +227,13 @@ NO_ORDER = OrderCost(start=0.0, end=0.0)
 
 
 @frozen(kw_only=True)
+class CoreCost(ClosedRecord):
+    """The cost of cores, in seconds."""
+
+    line: Annotated[float, _SETUP, "for a line of a cache that another core wrote"]
+
+
+@frozen(kw_only=True)
 class PowerCost(ClosedRecord):
     """The power of the whole chip in watts while a target_arch computes, and while it waits; None where that
     is not known.
@@ -369,6 +376,11 @@ class Costs(ClosedRecord):
         "by target_arch or DMA engine, the host's own time for each step there",
         WHERE_THERE,
     ] = field(factory=dict)
+    cores: Annotated[
+        Mapping[str, CoreCost],
+        "by target_arch with [`cores`](soc-file.md#cores), in place of what the SoC file says of them",
+        WHERE_THERE,
+    ] = field(factory=dict)
     energy: Annotated[
         Mapping[str, PowerCost],
         "by target_arch, powers; without them those of the SoC file's [`[chip]`](soc-file.md#chip)",
@@ -423,7 +435,7 @@ class Costs(ClosedRecord):
         )
 
     def applied(self, soc: SoC) -> SoC:
-        """The SoC with measured copy paths and load processes."""
+        """The SoC with measured copy paths, load processes and lines of caches."""
         return evolve(
             soc,
             copies=tuple(self._copy(path) for path in soc.copies),
@@ -450,7 +462,9 @@ class Costs(ClosedRecord):
         return next((cost for cost in self.copies if cost.means(path)), None)
 
     def _arch(self, arch: TargetArch) -> TargetArch:
-        cost = self.loads.get(arch.name)
+        cost, lines = self.loads.get(arch.name), self.cores.get(arch.name)
+        if lines is not None and arch.cores is not None:
+            arch = evolve(arch, cores=evolve(arch.cores, line=lines.line))
         if cost is None:
             return arch
         bytes = arch.load.bytes if cost.bytes is None else cost.bytes

@@ -1,6 +1,7 @@
 """Calibration from a model file to a cost file that `compile` uses, on every port that can count."""
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from attrs import evolve
 
 from target_arch.calibrate import CalibrateRequest, CalibrationReport, calibrate, counters
+from target_arch.calibrate.cache_lines import line_seconds
 from target_arch.calibrate.counters import command_cycles
 from target_arch.cli import main
 from target_arch.diagnostics import DiagnosticError
@@ -16,7 +18,7 @@ from target_arch.plan.steps import Dispatch
 from target_arch.run.execute.traced import HostTime, Trace
 from target_arch.soc import read_soc
 from target_arch.soc.chip.chip import Chip
-from target_arch.soc.costs import Calibration, Costs
+from target_arch.soc.costs import Calibration, CoreCost, Costs
 from target_arch.soc.files.cost_file import parse_costs, read_costs
 from tests.cli.closed_schema import require_described
 from tests.e2e.conftest import DIGITS
@@ -271,3 +273,28 @@ def test_a_call_on_a_further_core_is_measured_without_its_wake_up(monkeypatch: p
     counted = counters.counter("host", {}).counted(made)
     assert [counted.amounts[n] for n in calls] == pytest.approx([1e-3 - 3e-6 - arch.wake] * len(calls))
     assert {counted.orders[n].start for n in calls} == {3e-6}
+
+
+def test_lines_of_caches_are_measured_where_they_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[CalibrateRequest.__module__], "line_seconds", lambda: 11e-9)
+    plain = read_soc(DIGITS.parents[1] / "cores" / "dual_m33.toml")
+    (core,) = (arch for arch in plain.archs if arch.cores is not None)
+    assert core.cores is not None
+    shared = evolve(core, cores=evolve(core.cores, line=4e-8))
+    soc = evolve(plain, archs=tuple(shared if arch is core else arch for arch in plain.archs))
+    report, without = (
+        calibrate(CalibrateRequest(compilations=(CompileRequest(model_path=DIGITS, soc=each),), port="host"))
+        for each in (soc, plain)
+    )
+    assert report.costs.cores == {core.name: CoreCost(line=11e-9)}
+    assert f"a line that another core wrote takes 11 ns longer at {core.name}" in str(report)
+    assert parse_costs(report.cost_file, "c.json", soc).applied(soc).arch(core.name).line == 11e-9
+    require_described("calibrate", report.to_json())
+    assert without.costs.cores == {}
+
+
+def test_a_line_that_another_core_wrote_takes_longer() -> None:
+    seconds = line_seconds()
+    if seconds is None:
+        pytest.skip("this process may use one processor")
+    assert 0 <= seconds < 1e-5

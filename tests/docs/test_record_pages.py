@@ -14,6 +14,7 @@ from target_arch.plan.workloads.workload_file import ModelTable, WorkloadDocumen
 from target_arch.soc.chip.chip import Chip
 from target_arch.soc.costs import (
     Calibration,
+    CoreCost,
     Costs,
     FittedCosts,
     LoadCost,
@@ -50,6 +51,7 @@ PAGES: dict[str, dict[str, Any]] = {
         "### `loads.NAME`": LoadCost,
         "### `orders.NAME`": OrderCost,
         "### `orders.NAME.worst`": WorstOrder,
+        "### `cores.NAME`": CoreCost,
         "### `energy.NAME`": PowerCost,
         "### `calibration`": Calibration,
         "### `measured.NAME.SIGNATURE`": MeasuredOperator,

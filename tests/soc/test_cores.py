@@ -6,6 +6,7 @@ import pytest
 
 from target_arch.diagnostics import DiagnosticError
 from target_arch.soc import Cores, check_soc, parse_soc, show
+from target_arch.soc.files.cost_file import parse_costs
 from target_arch.soc.files.toml_writer import toml
 from target_arch.soc.numbering import abi_hash
 
@@ -98,3 +99,12 @@ def test_memories_of_coherent_cores_alone_have_tensors_at_any_element() -> None:
     )
     alone = CORES.replace('"code", "sram"', '"sram"')
     assert not parse_soc(dual(alone), "dual.toml").is_of_cores("code"), "no core shares it"
+
+
+def test_a_cost_file_says_what_a_line_takes() -> None:
+    soc = parse_soc(dual(), "dual.toml")
+    text = '{"schema": 1, "cores": {"second_cpu": {"line": "11 ns"}}}'
+    applied = parse_costs(text, "c.json", soc).applied(soc)
+    assert applied.arch("second_cpu").line == pytest.approx(11e-9)
+    assert applied.arch("second_cpu").wake == soc.arch("second_cpu").wake
+    assert applied.host == soc.host

@@ -22,7 +22,7 @@ from target_arch.soc.schema.kinds import Faults
 from target_arch.soc.schema.records import read_record, to_json
 
 _WHAT = "cost file"
-_BY_ARCH = ("operators", "loads", "energy", "measured", "fitted")
+_BY_ARCH = ("operators", "loads", "cores", "energy", "measured", "fitted")
 
 
 def read_costs(file: File, soc: SoC) -> Costs:
@@ -47,6 +47,7 @@ def parse_costs(text: str, shown: str, soc: SoC) -> Costs:
     costs = read_record(Costs, table, faults)
     if costs is not None:
         faults += [*_foreign(costs, soc), *_copies(costs.copies, soc), *_clocks(costs, soc)]
+        faults += _no_cores(costs, soc)
     if costs is None or faults:
         raise DiagnosticError(placed(faults, shown, text))
     return evolve(costs, copies=tuple(_of_replicas(path, soc) for path in costs.copies), origin=shown)
@@ -83,6 +84,15 @@ def _no_devices(table: Mapping[str, Any], soc: SoC) -> Iterator[Fault]:
             said = f"neither a target_arch nor a DMA engine `{name}` is declared"
             hint = name_hint(name, devices, "declared here")
             yield Fault(rule="unknown-device", path=path, message=said, hint=hint, at_key=True)
+
+
+def _no_cores(costs: Costs, soc: SoC) -> Iterator[Fault]:
+    """Costs of cores where the SoC has none."""
+    for arch in soc.archs:
+        if arch.name in costs.cores and arch.cores is None:
+            said = f"target_arch `{arch.name}` has no `cores`"
+            path: Path = ("cores", arch.name)
+            yield Fault(rule="no-cores", path=path, message=said, hint="remove it", at_key=True)
 
 
 def _foreign(costs: Costs, soc: SoC) -> Iterator[Fault]:

@@ -220,6 +220,11 @@ def test_a_target_arch_goes_before_its_backend_and_an_id_before_a_kind() -> None
             "hint: did you mean `ps_dma`?",
         ),
         (
+            '"cores": {"dsp_cpu": {"line": "20 ns"}}',
+            '"dsp_cpu"',
+            "target_arch `dsp_cpu` has no `cores` [no-cores]\nhint: remove it",
+        ),
+        (
             '"copies": [{"from": "ddr", "to": "dsp_tcm", "setup": "3 us", "worst": {"setup": "2 us"}}]',
             '"2 us"',
             "the `setup` at worst is less than usual [bad-record]",
