@@ -4,8 +4,6 @@ from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from functools import partial
 from math import isfinite, lcm
 
-from attrs import evolve
-
 from target_arch.backend.planner import Algorithm, Effort, Pack
 from target_arch.diagnostics import Diagnostic, listed, name_hint
 from target_arch.plan.memory import Arena, Buffer, MemoryPlan
@@ -20,12 +18,16 @@ from target_arch.stages.memory.packing import (
     live_bytes,
     peak,
 )
+from target_arch.stages.memory.packing.best import FEWEST_NODES
 from target_arch.stages.memory.packing.shapes import by_shapes, narrows
 from target_arch.stages.memory.packing.sharing import choices, rectangles, roots, shared_bounds
 from target_arch.stages.memory.packing.turns import in_blocks
 
-_LAST_RESORT = Effort(nodes=20_000)
-"""The effort of `best` if its plan does not fit, although the lower bound does."""
+_LAST_NODES = 20_000
+"""The nodes that `best` goes through if its plan does not fit, although the lower bound does."""
+
+_LAST_WORK = 20_000_000
+"""The most of these nodes times buffers, as a node takes the longer the more buffers there are: some 20 s."""
 
 
 def capacities(soc: SoC) -> dict[str, int]:
@@ -247,18 +249,24 @@ def _fitted(
     available = arena_capacity(plan, memory, size)
     if plan.peaks.get(arena, 0) <= max(available, 0):
         return plan
-    if algorithm == "best" and plan.shared[arena] <= available and arena not in plan.proven:
-        there = arenas[arena]
+    there, nodes = arenas[arena], _last_nodes(len(arenas[arena]))
+    if algorithm == "best" and nodes and plan.shared[arena] <= available and arena not in plan.proven:
         start = Offsets({buffer.name: plan.offsets[buffer.name] for buffer in there if buffer.bytes})
         places = dict(plan.in_place)
 
         def search(placed: Sequence[Buffer]) -> Offsets:
-            return improve(placed, start, evolve(_LAST_RESORT, goal=available))
+            return improve(placed, start, Effort(nodes=nodes, goal=available))
 
         plan = _joined(plan.buffers, (plan, _plan(arena, there, algorithm, search, places)))
     if plan.peaks[arena] > available:
         raise _refusal(plan, arena, plan.peaks[arena], max(available, 0), arenas)
     return plan
+
+
+def _last_nodes(buffers: int) -> int:
+    """The nodes that are worth it for so many buffers; 0 where they are too few to place each of them."""
+    nodes = min(_LAST_NODES, _LAST_WORK // max(buffers, 1))
+    return nodes if nodes >= FEWEST_NODES * buffers else 0
 
 
 def _refusal(

@@ -242,3 +242,14 @@ def test_nothing_is_searched_for_in_vain(searched: Searched, size: int, lower: i
     with pytest.raises(DoesNotFitError):
         Raised((10,), lower=lower).plan((LONE,), size, name)
     assert searched.asked == []
+
+
+def test_too_many_buffers_for_the_longer_search(searched: Searched, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where its nodes would not even place each buffer twice."""
+    for work, asked in ((2, 1), (1, 0)):
+        monkeypatch.setattr(module, "_LAST_WORK", work)
+        searched.asked.clear()
+        searched.above = 11
+        with pytest.raises(DoesNotFitError):
+            Raised((10,)).plan((LONE,), 49, "best")
+        assert len(searched.asked) == asked

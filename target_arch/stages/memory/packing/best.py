@@ -14,7 +14,7 @@ _WORK = 500_000
 _FEW = 1_000
 """Buffers for which a local search gets anywhere."""
 
-_FEWEST_NODES = 2
+FEWEST_NODES = 2
 """Nodes per buffer without which the exact search is pointless."""
 
 
@@ -27,6 +27,6 @@ def best(buffers: Sequence[Buffer]) -> Offsets:
     if len(buffers) <= _FEW:
         found = min(found, local_search(buffers), key=lambda offsets: peak(buffers, offsets))
     nodes = _WORK // max(1, len(buffers))
-    if peak(buffers, found) > goal and nodes >= _FEWEST_NODES * len(buffers):
+    if peak(buffers, found) > goal and nodes >= FEWEST_NODES * len(buffers):
         found = improve(buffers, found, Effort(nodes=nodes))
     return found
