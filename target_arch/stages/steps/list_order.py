@@ -27,6 +27,8 @@ from target_arch.stages.steps.simulation.times import Times
 
 AHEAD = 32
 """How many partitions ahead of the first unfinished one items are considered."""
+NEAR = 1_000
+"""How many items ahead, as a partition may be a thousand operators: each is tried whenever memory is free."""
 PATIENCE = 5_000
 """A program of more items is ordered for an eager host alone: a second order takes as long as the first."""
 
@@ -133,8 +135,8 @@ class _Interleaver:
 
     def _enter(self) -> None:
         """Consider items up to some partitions ahead of the first that was not taken."""
-        count, turns = len(self._turns), self._turns
-        while self._entered < count and turns[self._entered] <= turns[self._turn] + AHEAD:
+        turns, end = self._turns, min(len(self._turns), self._turn + NEAR)
+        while self._entered < end and turns[self._entered] <= turns[self._turn] + AHEAD:
             if not self._missing[self._entered]:
                 self._await(self._entered)
             self._entered += 1

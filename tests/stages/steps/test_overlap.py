@@ -145,6 +145,14 @@ def test_engines_of_one_kind_work_at_the_same_time(monkeypatch: pytest.MonkeyPat
     assert found.makespan < found.alone
 
 
+def test_no_item_begins_long_before_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However few partitions there are: with one item at a time, nothing begins early."""
+    monkeypatch.setitem(chips.SPEED, "conv", 80e-6)
+    usual = executed(lowered(BRANCHES, chips.quad()))
+    monkeypatch.setattr(list_order, "NEAR", 1)
+    assert usual.makespan < executed(lowered(BRANCHES, chips.quad())).makespan
+
+
 def test_weights_of_the_next_layer_come_while_this_one_computes() -> None:
     model = chips.model(
         ("a", "conv", ("x",), 1024), ("b", "conv", ("a",), 1024), inputs={"x": 1024}, weights=4096
