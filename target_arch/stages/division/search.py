@@ -2,7 +2,8 @@
 
 The first divisions tried divide everything that takes a share of the run in one way. From the best ones
 (`STARTS`), operator by operator, the one that takes longest first, others are tried, and what makes the run
-shorter stays. Every try is a run of the whole model; there are `TRIES` from a start, fewer for long models.
+shorter stays. A change that was in vain is not tried at operators alike. Every try is a run of the whole
+model; there are `TRIES` from a start, fewer for long models.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,6 +29,9 @@ GAIN = 0.001
 
 Run = Callable[[Division], float | None]
 """The seconds of a simulated run of a division; None where an instance does not take its share."""
+
+_Change = tuple[object, ...]
+"""What an operator is like, and its shares before and after."""
 
 
 @define(eq=False, slots=False)
@@ -71,10 +75,12 @@ class DivisionSearch:
 
     def _improved(self, descent: "_Descent") -> bool:
         """Whether a pass over the operators made the run shorter."""
-        before = descent.seconds
+        before, vain = descent.seconds, set[_Change]()
         for each in self.worth:
             for division in changed(descent.division, each, self.soc):
-                descent.attempt(division)
+                change = _change(each, descent.division, division)
+                if change not in vain and not descent.attempt(division):
+                    vain.add(change)
         return descent.seconds < before * (1 - GAIN)
 
     def alike(self) -> Iterator[dict[str, Cut]]:
@@ -122,15 +128,17 @@ class _Descent:
     left: int
     steps: list[tuple[float, Division]] = field(factory=list)
 
-    def attempt(self, division: Division) -> None:
-        """Go on from this division, if it is faster."""
+    def attempt(self, division: Division) -> bool:
+        """Go on from this division, if it is faster; whether it is."""
         if self.left <= 0 or division == self.division:
-            return
+            return False
         self.left -= 1
         seconds = self.run(division)
-        if seconds is not None and seconds < self.seconds * (1 - GAIN):
-            self.seconds, self.division = seconds, division
-            self.steps.append((seconds, division))
+        if seconds is None or seconds >= self.seconds * (1 - GAIN):
+            return False
+        self.seconds, self.division = seconds, division
+        self.steps.append((seconds, division))
+        return True
 
 
 def changed(division: Division, each: Divisible, soc: SoC) -> Iterator[Division]:
@@ -141,6 +149,14 @@ def changed(division: Division, each: Divisible, soc: SoC) -> Iterator[Division]
             yield {**division, id: cut}
     if id in division:
         yield {name: cut for name, cut in division.items() if name != id}
+
+
+def _change(each: Divisible, before: Division, after: Division) -> _Change:
+    """The change of an operator's shares, the same for all operators that are as long on every instance."""
+    kind, seconds = each.operator.kind, tuple(sorted(each.seconds.items()))
+    alike = (kind, each.axis, each.extent, each.unit, each.instance, seconds)
+    cuts = (before.get(each.operator.id), after.get(each.operator.id))
+    return (*alike, *(None if cut is None else (cut.axis, cut.shares) for cut in cuts))
 
 
 def tries(operators: int) -> int:

@@ -143,10 +143,10 @@ class ModelRules:
         values = self._meaning.numbers.owners(last)
         leaves = frozenset[_Leaf]().union(*(self._leaves.get(value, ()) for value in values))
         beside = (self._cone(self._model.makers[name]) for name in self._beside.get(operator.output, ()))
-        allowed = {*self._packed, *(name for each in (cone, *beside) for name in each.names)}
-        for leaf in sorted(leaves, key=min):
-            if not leaf & allowed:
-                yield "wrong-operand", f"`{operator.output}` is made from `{min(leaf)}`"
+        allowed = {name for each in (cone, *beside) for name in each.names}
+        wrong = [leaf for leaf in leaves if leaf.isdisjoint(allowed) and leaf.isdisjoint(self._packed)]
+        for name in sorted(map(min, wrong)):
+            yield "wrong-operand", f"`{operator.output}` is made from `{name}`"
         for name in sorted(cone.reads & cone.needs):
             if not any(name in leaf for leaf in leaves):
                 yield "wrong-operand", f"`{operator.output}` is made without `{name}`"
@@ -184,11 +184,11 @@ class ModelRules:
         no tensor, what that was made from.
         """
         found: dict[int, frozenset[_Leaf]] = {}
+        tensors = {value: frozenset((frozenset(names),)) for value, names in self._meaning.named.items()}
         for meant in self._every:
             read: set[_Leaf] = set()
             for value in (v for each in meant.operands for v in self._values(each.read)):
-                named = self._meaning.named.get(value)
-                read |= found.get(value, frozenset()) if named is None else {frozenset(named)}
+                read |= tensors.get(value) or found.get(value, frozenset())
             if not meant.call.copies:
                 made = (value for each in meant.operands for value in self._values(each.written))
                 found |= dict.fromkeys(made, frozenset(read))

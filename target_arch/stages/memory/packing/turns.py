@@ -6,6 +6,7 @@ live from the first of them to the wait. Whether a plan with blocks is the lower
 """
 
 from collections.abc import Sequence
+from itertools import groupby
 from math import lcm
 
 import numpy as np
@@ -90,12 +91,17 @@ def _over_each_other(queue: Sequence[Buffer]) -> list[Buffer]:
 def _most_of_calls(queue: Sequence[Buffer], unit: int, end: int) -> NDArray[np.int64]:
     """For every step up to `end`, the most bytes of those live in it that are live in one call, too."""
     most = np.zeros(end + 1, dtype=np.int64)
-    for step in sorted({each.calls.first for each in queue if each.calls is not None}):
-        now = [
-            each for each in queue if each.calls is not None and each.calls.first <= step <= each.calls.last
-        ]
-        names = {each.name for each in now}
-        own = [each for each in now if names.isdisjoint(each.over)]
+    begun = sorted(((each.calls, each) for each in queue if each.calls is not None), key=_first)
+    now: list[tuple[CallSpan, Buffer]] = []
+    for step, beginning in groupby(begun, _first):
+        now = [*(pair for pair in now if step <= pair[0].last), *beginning]
+        names = {each.name for _, each in now}
+        own = [each for _, each in now if names.isdisjoint(each.over)]
         lives = [((first, last), size) for first, last, size in spans(own, unit)]
         most = np.maximum(most, live_sums(lives, end))
     return most
+
+
+def _first(pair: tuple[CallSpan, Buffer]) -> int:
+    """The first call that touches the buffer."""
+    return pair[0].first
