@@ -1,7 +1,8 @@
 """The two cores that run the search of `descend`: interpreted Python, and machine code where numba is there.
 
 Both run the same source on the same integers, so they give the same plan for the same nodes; the compiled one
-is some hundred times faster. It costs seconds to load, so it is used for long searches only.
+is some hundred times faster. It costs seconds to load, so it is used for long searches, and for all once many
+short ones took as long.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,6 +11,7 @@ from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
+from attrs import define
 
 from target_arch.stages.memory.packing import descend
 
@@ -38,9 +40,35 @@ _LONGEST_POOL = 8_000_000
 """Items; a problem that does not fit is too large for an exact search anyway."""
 
 
+_ONE_SEARCH = 500_000
+"""Nodes times buffers of a search for which it pays to load the compiled core: a second or two."""
+
+_ALL_SEARCHES = 6_000_000
+"""The same of all that Python searched so far: as long as it takes to translate the compiled core anew."""
+
+
+@define
+class _Interpreted:
+    """How much Python searched so far, in nodes times buffers."""
+
+    work: int = 0
+
+
+_interpreted = _Interpreted()
+
+
+def fitting(work: int) -> tuple[Core, str]:
+    """The core for a search of so many nodes times buffers, and its name."""
+    pays = work > _ONE_SEARCH or _interpreted.work > _ALL_SEARCHES
+    fast = compiled() if pays else None
+    return (fast, "compiled") if fast else (interpreted, "interpreted")
+
+
 def interpreted(columns: Sequence[Sequence[int]], capacity: int, nodes: int) -> Descent:
     """Run the search on lists, in Python."""
-    return _run(descend.descend, list, columns, capacity, nodes)
+    found = _run(descend.descend, list, columns, capacity, nodes)
+    _interpreted.work += found.tried * len(columns[0])
+    return found
 
 
 @cache

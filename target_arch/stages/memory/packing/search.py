@@ -37,9 +37,6 @@ _JITTER = (0, 30)
 _FAILURES = 2**20
 """The weight of all failures of an attempt together. Integers: alike on every machine."""
 
-_INTERPRETED_WORK = 500_000
-"""Nodes times buffers that are searched before it pays to load the compiled core: a second or two."""
-
 
 def greedy(buffers: Sequence[Buffer], goal: int = 0) -> Offsets:
     """The lowest of all fast plans; the first one that reaches the goal or the bound."""
@@ -161,7 +158,7 @@ class _Part:
         nodes = self._clock.nodes(wanted)
         if nodes <= 0:
             return False
-        core, name = self._core(nodes * len(order))
+        core, name = cores.fitting((self._tried + nodes) * len(order))
         capacity = self._low + (self._high - 1 - self._low) * share // 2
         begun = monotonic()
         ended, tried, offsets, overfull = core(
@@ -186,9 +183,3 @@ class _Part:
             before // 2 + _FAILURES * times // every
             for before, times in zip(self._failures[share], overfull, strict=True)
         ]
-
-    def _core(self, work: int) -> tuple[cores.Core, str]:
-        compiled = None
-        if self._tried * len(self._buffers) + work > _INTERPRETED_WORK:
-            compiled = cores.compiled()
-        return (compiled, "compiled") if compiled else (cores.interpreted, "interpreted")

@@ -99,3 +99,19 @@ def test_a_core_without_a_place_for_its_machine_code(monkeypatch: pytest.MonkeyP
 def test_no_compiled_core_without_numba(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "numba", None)
     assert cores.compiled.__wrapped__() is None
+
+
+def test_python_searches_until_that_took_as_long_as_to_translate(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fast(*_: object) -> cores.Descent:
+        raise AssertionError
+
+    monkeypatch.setattr(cores, "compiled", lambda: fast)
+    monkeypatch.setattr(cores, "_interpreted", cores._Interpreted())
+    assert cores.fitting(500_000) == (cores.interpreted, "interpreted")
+    assert cores.fitting(500_001) == (fast, "compiled")
+    cores.interpreted([[4, 4], [1, 1], [0, 0], [1, 1]], 8, 100)
+    assert cores._interpreted.work == 4
+    cores._interpreted.work = 6_000_001
+    assert cores.fitting(1) == (fast, "compiled")
+    monkeypatch.setattr(cores, "compiled", lambda: None)
+    assert cores.fitting(1) == (cores.interpreted, "interpreted")
