@@ -44,7 +44,7 @@ _ONE_SEARCH = 500_000
 """Nodes times buffers of a search for which it pays to load the compiled core: a second or two."""
 
 _ALL_SEARCHES = 6_000_000
-"""The same of all that Python searched so far: as long as it takes to translate the compiled core anew."""
+"""The same of all that Python searched so far: as long as a computer takes to compile the core."""
 
 
 @define
