@@ -135,20 +135,27 @@ int main(void)
 
 def line_seconds() -> float | None:
     """The seconds that a read of a line takes longer, where another core of this computer wrote it; None
-    where this process has one core. ToolMissing without a C compiler.
+    where this process has one core, or threads cannot be made. ToolMissing without a C compiler.
     """
-    if (os.cpu_count() or 1) < 2 or len(_usable()) < 2:
+    compiler = find_compiler()
+    if _usable() < 2:
         return None
     with TemporaryDirectory() as folder:
         source, program = Path(folder) / "line.c", Path(folder) / "line"
         source.write_text(_PROBE, encoding="utf-8")
-        command = (*find_compiler().command, *_FLAGS, str(source), "-o", str(program))
-        subprocess.run(command, check=True, capture_output=True)
-        answer = subprocess.run((str(program),), check=True, capture_output=True, text=True, timeout=_TIMEOUT)
-    return float(answer.stdout)
+        try:
+            _answer(*compiler.command, *_FLAGS, str(source), "-o", str(program))
+            return float(_answer(str(program)))
+        except subprocess.SubprocessError:
+            return None
 
 
-def _usable() -> set[int]:
-    """The processors that this process may use, as far as the system says."""
+def _answer(*command: str) -> str:
+    """The words that a program prints."""
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=_TIMEOUT).stdout
+
+
+def _usable() -> int:
+    """How many processors this process may use, as far as the system says."""
     able = getattr(os, "sched_getaffinity", None)
-    return set(range(os.cpu_count() or 1)) if able is None else able(0)
+    return (os.cpu_count() or 1) if able is None else len(able(0))

@@ -19,6 +19,7 @@ from target_arch.stages.memory.packing import (
     peak,
 )
 from target_arch.stages.memory.packing.best import FEWEST_NODES
+from target_arch.stages.memory.packing.measure import groups
 from target_arch.stages.memory.packing.shapes import by_shapes, narrows
 from target_arch.stages.memory.packing.sharing import choices, rectangles, roots, shared_bounds
 from target_arch.stages.memory.packing.turns import in_blocks
@@ -27,7 +28,9 @@ _LAST_NODES = 20_000
 """The nodes that `best` goes through if its plan does not fit, although the lower bound does."""
 
 _LAST_WORK = 20_000_000
-"""The most of these nodes times buffers, as a node takes the longer the more buffers there are: some 20 s."""
+"""The most nodes times buffers that share steps: a node takes the longer the more of them there are. Compiled
+that is some 20 s.
+"""
 
 
 def capacities(soc: SoC) -> dict[str, int]:
@@ -249,8 +252,9 @@ def _fitted(
     available = arena_capacity(plan, memory, size)
     if plan.peaks.get(arena, 0) <= max(available, 0):
         return plan
-    there, nodes = arenas[arena], _last_nodes(len(arenas[arena]))
-    if algorithm == "best" and nodes and plan.shared[arena] <= available and arena not in plan.proven:
+    there, able = arenas[arena], plan.shared[arena] <= available and arena not in plan.proven
+    nodes = _last_nodes(there) if able and algorithm == "best" else 0
+    if nodes:
         start = Offsets({buffer.name: plan.offsets[buffer.name] for buffer in there if buffer.bytes})
         places = dict(plan.in_place)
 
@@ -263,10 +267,12 @@ def _fitted(
     return plan
 
 
-def _last_nodes(buffers: int) -> int:
-    """The nodes that are worth it for so many buffers; 0 where they are too few to place each of them."""
-    nodes = min(_LAST_NODES, _LAST_WORK // max(buffers, 1))
-    return nodes if nodes >= FEWEST_NODES * buffers else 0
+def _last_nodes(buffers: Sequence[Buffer]) -> int:
+    """The nodes that are worth it for these buffers; 0 where they are too few to place each of them. Groups
+    of buffers that share no step are searched one by one.
+    """
+    nodes = min(_LAST_NODES, _LAST_WORK // max(map(len, groups(buffers))))
+    return nodes if nodes >= FEWEST_NODES * len(buffers) else 0
 
 
 def _refusal(

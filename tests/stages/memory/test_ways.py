@@ -253,3 +253,22 @@ def test_too_many_buffers_for_the_longer_search(searched: Searched, monkeypatch:
         with pytest.raises(DoesNotFitError):
             Raised((10,)).plan((LONE,), 49, "best")
         assert len(searched.asked) == asked
+
+
+@pytest.mark.parametrize(
+    ("beside", "after", "nodes"),
+    [
+        (1, 0, 20_000),
+        (2_000, 0, 10_000),
+        (2_000, 2_000, 10_000),
+        (3_162, 0, 6_325),
+        (3_163, 0, 0),
+        (1, 9_999, 20_000),
+        (1, 10_000, 0),
+    ],
+)
+def test_nodes_of_the_longer_search(beside: int, after: int, nodes: int) -> None:
+    """So many buffers that share a step, and so many one after the other."""
+    rows = [buffer(number, 8, 0, 0) for number in range(beside)]
+    rows += [buffer(beside + step, 8, step, step) for step in range(1, after + 1)]
+    assert module._last_nodes(rows) == nodes
