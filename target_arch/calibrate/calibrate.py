@@ -247,8 +247,9 @@ def _lines(soc: SoC, counting: CountingPort) -> dict[str, CoreCost]:
     """The costs of lines of this computer's caches, for the target_archs of which a SoC file says that lines
     cost something.
     """
-    archs = [arch.name for arch in soc.archs if arch.line] if counting.port == WATCHED_PORT else []
-    seconds = line_seconds() if archs and counting.unit == NANOSECONDS else None
+    here = counting.port == WATCHED_PORT and counting.unit == NANOSECONDS
+    archs = [arch.name for arch in soc.archs if arch.line] if here else []
+    seconds = line_seconds() if archs else None
     return {} if seconds is None else {name: CoreCost(line=seconds) for name in archs}
 
 
